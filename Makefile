@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# One makefile, no recursion, no configure. `make help` lists the targets.
+
+# ---- knobs -------------------------------------------------------------------
+O       ?= build
+prefix  ?= /usr/local
+bindir  ?= $(prefix)/bin
+V       ?= 0
+SAN     ?= 0
+WERROR  ?= 0
+
+# ---- tools -------------------------------------------------------------------
+CC      ?= cc
+CLANG   ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
+PKGCONF ?= pkg-config
+INSTALL ?= install
+
+# ---- flags: ours first, the user's CPPFLAGS, CFLAGS and LDFLAGS last ------------
+VERSION   := 0.1.0
+WARN      := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter
+ifeq ($(WERROR),1)
+WARN      += -Werror
+endif
+OUR_CPP   := -D_GNU_SOURCE -DHL_VERSION='"$(VERSION)"' -Iinclude -Iuser -I$(O)
+OUR_C     := -std=gnu11 -g -O2 $(WARN) -fno-omit-frame-pointer -fstack-protector-strong
+ifeq ($(SAN),1)
+OUR_C     += -fsanitize=address,undefined -fno-sanitize-recover=undefined -O1
+OUR_LD    := -fsanitize=address,undefined
+endif
+BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -std=gnu11 -D__TARGET_ARCH_x86 -Iinclude -Ibpf -Wall -Wextra -Wno-unused-parameter
+COMPILE   = $(CC) $(OUR_CPP) $(CPPFLAGS) $(OUR_C) $(CFLAGS) -MMD -MP -c
+LINK      = $(CC) $(OUR_C) $(CFLAGS) $(OUR_LD) $(LDFLAGS)
+
+# ---- quiet block: V=1 shows the commands --------------------------------------
+ifeq ($(V),0)
+Q := @
+say = @printf '  %-7s %s\n' '$(1)' '$(2)';
+endif
+
+# ---- sources: by wildcard, a folder's libraries beside it ----------------------
+LIBS_elf     := -lelf
+LIBS_symbol  := -l:libiberty.a
+LIBS_insn    := -lcapstone -lZydis
+LIBS_symd    := -lcrypto
+LIBS_capture := -lbpf
+LIBS_render  := -lz
+FOLDERS      := $(sort $(patsubst user/%/,%,$(dir $(wildcard user/*/*.c))))
+LIBS         := $(foreach f,$(FOLDERS),$(LIBS_$(f))) -lpthread
+objs           = $(patsubst %.c,$(O)/%.o,$(wildcard user/$(1)/*.c))
+USER_OBJS    := $(foreach f,$(FOLDERS),$(call objs,$(f))) $(O)/user/main.o
+
+all: $(O)/hotleaf
+
+$(O)/hotleaf: $(USER_OBJS)
+	$(call say,LINK,$@) $(LINK) $^ $(LIBS) -o $@
+
+# ---- pattern rules: BPF object → skeleton → object ------------------------------
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+$(O)/%.bpf.o: %.bpf.c | requirements
+	@mkdir -p $(@D)
+	$(call say,BPF,$<) $(CLANG) $(BPF_FLAGS) -MMD -MP -c $< -o $@
+
+$(O)/%.skel.h: $(O)/%.bpf.o
+	$(call say,SKEL,$@) $(BPFTOOL) gen skeleton $< name $(subst .bpf,,$(notdir $(basename $<)))_bpf > $@
+
+$(O)/%.o: %.c | requirements
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(COMPILE) $< -o $@
+
+# A skeleton must stand before the objects that include it are first compiled; later the depfiles know.
+$(call objs,capture): $(patsubst %.bpf.c,$(O)/%.skel.h,$(wildcard bpf/*.bpf.c))
+$(O)/user/render/assets.o: $(wildcard user/render/page/*)
+
+# ---- tests: a test names the folders that it links in a line "needs: base elf …" ---
+TEST_NAMES := $(patsubst %.c,%,$(wildcard tests/unit/*.c tests/bpf/*_test.c tests/system/*_test.c))
+UNIT       := $(patsubst %,$(O)/%,$(filter tests/unit/%,$(TEST_NAMES)))
+KERNEL     := $(patsubst %,$(O)/%,$(filter-out tests/unit/%,$(TEST_NAMES)))
+needs       = $(shell sed -n 's@^/\* needs: \(.*\) \*/$$@\1@p' $(1).c)
+define test_rule
+$(O)/$(1): $(O)/$(1).o $(O)/tests/harness.o $(foreach f,$(call needs,$(1)),$(if $(wildcard user/$(f)),$(call objs,$(f)),$(O)/$(f).o))
+	$$(call say,LINK,$$@) $$(LINK) $$^ $(foreach f,$(call needs,$(1)),$(LIBS_$(f))) -lm -lpthread -o $$@
+endef
+$(foreach t,$(TEST_NAMES),$(eval $(call test_rule,$(t))))
+$(patsubst %,$(O)/%.o,$(filter tests/bpf/%,$(TEST_NAMES))): $(patsubst %.bpf.c,$(O)/%.skel.h,$(wildcard tests/bpf/*.bpf.c))
+$(O)/tests/%.o: OUR_CPP += -Itests
+WORKLOADS  := $(patsubst %.c,$(O)/%,$(wildcard tests/workload/*.c))
+$(O)/tests/workload/%: tests/workload/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -O2 -g -fno-omit-frame-pointer -pthread $< -o $@
+
+unit: $(UNIT)
+	$(Q)tests/run $^
+
+check: setup-tests
+	$(Q)tests/check/all $(O)
+
+programs: $(O)/hotleaf $(UNIT) $(KERNEL) $(WORKLOADS)
+
+# ---- run, install, housekeeping -----------------------------------------------------
+setup:
+	$(Q)tools/setup
+setup-tests:
+	$(Q)tools/setup --tests
+requirements:
+	$(Q)tools/setup --check
+
+run: setup
+	$(Q)$(MAKE) --no-print-directory all $(O)/tests/workload/load
+	$(Q)tools/demo $(O)
+
+install: all
+	$(INSTALL) -D -m 0755 $(O)/hotleaf $(DESTDIR)$(bindir)/hotleaf
+uninstall:
+	$(RM) $(DESTDIR)$(bindir)/hotleaf
+format:
+	clang-format -i $(shell git ls-files '*.c' '*.h')
+clean:
+	$(RM) -r $(O)
+help:
+	@echo 'all      build $(O)/hotleaf'
+	@echo 'run      set up, build, profile this host for ten seconds, name the files written'
+	@echo 'check    set up, build, run every test'
+	@echo 'unit     the unit tests alone (SAN=1 O=build/asan: under ASan and UBSan)'
+	@echo 'bench    timings beside other tools, printed as tables'
+	@echo 'install, uninstall, format, clean'
+	@echo 'knobs:   O=build prefix=/usr/local DESTDIR= CC= CLANG= CFLAGS= V=1 WERROR=1 SAN=1'
+
+-include $(shell find $(O) -name '*.d' 2>/dev/null)
+
+.PHONY: all unit check programs setup setup-tests requirements run install uninstall format clean help

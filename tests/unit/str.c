@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* needs: base */
+#include "base/str.h"
+
+#include "harness.h"
+
+static const char *clean(const char *text, size_t len)
+{
+	static struct hl_str s;
+
+	hl_str_clear(&s);
+	hl_str_add_clean(&s, text, len);
+	return s.data;
+}
+
+HL_TEST(grows_and_stays_terminated)
+{
+	_cleanup_str_ struct hl_str s = { 0 };
+
+	for (int i = 0; i < 1000; i++)
+		hl_str_addf(&s, "%d,", i);
+	CHECK_INT(hl_str_status(&s), 0);
+	CHECK_INT(s.len, 3890);
+	CHECK_INT(s.data[s.len], 0);
+	CHECK(hl_ends_with(s.data, "998,999,"));
+	hl_str_clear(&s);
+	CHECK_STR(s.data, "");
+}
+
+HL_TEST(formats_what_is_longer_than_its_first_room)
+{
+	_cleanup_str_ struct hl_str s = { 0 };
+
+	hl_str_addf(&s, "%0500d", 7);
+	CHECK_INT(s.len, 500);
+	CHECK_INT(s.data[499], '7');
+}
+
+HL_TEST(clean_replaces_invalid_utf8_and_controls)
+{
+	CHECK_STR(clean("a\xff" "b", 3), "a\xef\xbf\xbd" "b");
+	CHECK_STR(clean("\xed\xa0\x80", 3), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"); /* a surrogate */
+	CHECK_STR(clean("\xc0\x80", 2), "\xef\xbf\xbd\xef\xbf\xbd");                 /* overlong */
+	CHECK_STR(clean("\xe2\x82", 2), "\xef\xbf\xbd\xef\xbf\xbd");                 /* cut */
+	CHECK_STR(clean("\xf0\x9f\x94\xa5", 4), "\xf0\x9f\x94\xa5");
+	CHECK_STR(clean("x\ny\t\x1b[m\x7f", 8), "x\\ny\\t\\x1b[m\\x7f");
+	CHECK_STR(clean("\xc2\x9b", 2), "\\x9b"); /* the C1 form of ESC [ */
+}
