@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HOTLEAF_SYMD_H
+#define HOTLEAF_SYMD_H
+
+/*
+ * The messages between hotleaf and symd, which parses all foreign bytes: ELF files, symbol tables and code.
+ *
+ * A request is one hl_symd_request, with descriptors beside it where the type says so, and a payload. A
+ * reply is one hl_symd_reply and a payload. Payloads are arrays of the structs below; strings stand behind
+ * the array and are named by offset from the payload's start and length. A client trusts no offset, length
+ * or count of a reply before it has checked it.
+ */
+
+#include <linux/types.h>
+
+#define HL_SYMD_VERSION 1
+
+enum hl_symd_type {
+	/*
+	 * File `file` becomes known. Descriptor 0: the running ELF file. Reply payload: one hl_symd_file.
+	 * Payload of the request: none.
+	 */
+	HL_SYMD_ADD_FILE = 1,
+	/* Descriptor 0: a separate debug file of `file`; refused unless it belongs to the same build. */
+	HL_SYMD_ADD_DEBUG = 2,
+	/* Descriptor 0: /proc/kallsyms. Replaces what was known of the kernel. */
+	HL_SYMD_ADD_KALLSYMS = 3,
+	/* Payload: `count` hl_symd_query. Reply payload: as many hl_symd_answer, in order, then strings. */
+	HL_SYMD_RESOLVE = 4,
+	/* Forgets `file`. */
+	HL_SYMD_DROP_FILE = 5,
+};
+
+struct hl_symd_request {
+	__u32 type;   /* enum hl_symd_type */
+	__u32 file;   /* the client's number of the file */
+	__u32 count;  /* elements in the payload */
+	__u32 flags;  /* HL_SYMD_INTEL */
+	__u64 length; /* bytes of payload */
+};
+
+#define HL_SYMD_INTEL 1u /* RESOLVE: Intel syntax instead of AT&T */
+
+struct hl_symd_reply {
+	__s32 status; /* 0 or a negative errno; then `error` says what, in one sentence */
+	__u32 count;
+	__u64 length;
+	char error[240];
+};
+
+struct hl_symd_file {
+	__u8 binary_id[16];   /* first half of the SHA-256 over executable segments and build-id */
+	__u8 build_id[64];    /* as the file declares it */
+	__u32 build_id_len;   /* 0: none */
+	__u32 debuglink_crc;  /* of the separate debug file */
+	char debuglink[256];  /* its base name, "" if none; never a path */
+	__u32 machine;	      /* e_machine */
+	__u32 n_segments;     /* executable PT_LOADs */
+	__u32 n_symbols;      /* in the merged table */
+	__u32 has_symtab;     /* the file itself has .symtab, so a debug file is not needed for names */
+};
+
+enum hl_symd_place {
+	HL_SYMD_FILE = 0,   /* `where` is an offset into `file` */
+	HL_SYMD_KERNEL = 1, /* `where` is a kernel address of this boot */
+	HL_SYMD_RAW = 2,    /* `where` is a user address in no file: JIT code */
+};
+
+#define HL_SYMD_WANT_TEXT 1u /* the sampled instruction: decode `code` */
+#define HL_SYMD_CODE_32	  2u /* 32-bit code */
+#define HL_SYMD_SW_CLOCK  4u /* the event is a software clock: look for "interrupts were off" */
+
+struct hl_symd_query {
+	__u64 where;
+	__u32 file;
+	__u16 place; /* enum hl_symd_place */
+	__u16 flags; /* HL_SYMD_WANT_TEXT, … */
+	__u8 code[16];
+	__u8 before[8]; /* the bytes in front of `where`, nearest last; kernel code only */
+	__u32 code_len;
+	__u32 before_len; /* 0 or 8 */
+};
+
+#define HL_SYMD_NAMED	  1u  /* `name` is a symbol's */
+#define HL_SYMD_UNDECODED 2u  /* no decoder knows the bytes */
+#define HL_SYMD_NO_BYTES  4u  /* neither the sample nor the file gave code bytes */
+#define HL_SYMD_IRQS_OFF  8u  /* the sample was delayed to where interrupts are enabled again */
+#define HL_SYMD_UNMAPPED  16u /* no executable segment covers the offset: `address` is the offset */
+#define HL_SYMD_MODULE	  32u /* kernel: `module` names a module or "bpf" */
+
+struct hl_symd_answer {
+	__u64 address;	/* ELF address; kernel: link-time address of vmlinux, or the running one in modules */
+	__u64 function; /* start of the function that covers it; = address where none is known */
+	__u64 size;	/* of the function; 0: unknown */
+	__u64 target;	/* of a direct branch, else 0 */
+	__u32 name;	/* offset of the demangled name, or of the raw one; length 0: nameless */
+	__u32 name_len;
+	__u32 text; /* offset of the instruction's text, length 0 if none was asked for or there is none */
+	__u32 text_len;
+	__u32 module; /* offset of the kernel module's name, length 0: none */
+	__u32 module_len;
+	__u32 first_inlined; /* index of the first inlined frame; reserved, n_inlined is 0 for now */
+	__u32 n_inlined;
+	__u16 flags;	/* HL_SYMD_NAMED, … */
+	__u8 insn_class; /* enum hl_insn_class */
+	__u8 insn_len;
+	__u32 reserved;
+};
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_PROFILE_PROFILE_H
+#define HL_PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+
+/* Values reach disk: never renumbered. */
+enum hl_frame_kind {
+	HL_FRAME_ROOT = 0,    /* what the stack belongs to: a process, [idle task], [kernel threads] */
+	HL_FRAME_MARK = 1,    /* [truncated], [unwind: REASON], [irq] */
+	HL_FRAME_USER = 2,    /* a function of a file */
+	HL_FRAME_INLINED = 3, /* a function inlined into the frame above it */
+	HL_FRAME_JIT = 4,     /* user code that lies in no file */
+	HL_FRAME_KERNEL = 5,
+	HL_FRAME_INSN = 6, /* a leaf: the instruction that was executing */
+};
+
+/*
+ * A frame as it is handed in. Strings are borrowed for the call; they may hold any bytes (names come from
+ * files of strangers): a writer makes them safe for its format.
+ */
+struct hl_frame {
+	uint8_t kind;	     /* enum hl_frame_kind */
+	uint8_t insn_class;  /* of a leaf: enum hl_insn_class */
+	bool kernel;	     /* of a leaf: kernel code */
+	struct hl_id binary; /* content id of the file; zero for marks and roots */
+	/*
+	 * ELF address: of a function its start, of a leaf the instruction's. Identity is the kind, binary,
+	 * address and, where the address is 0 or the binary is zero, the name.
+	 */
+	uint64_t address;
+	uint64_t offset; /* of a leaf: from its function's start */
+	const char *name; /* function name, or the instruction's text; marks and roots without brackets missing */
+	size_t name_len;
+	const char *module; /* file name shown, e.g. /usr/lib/libc.so.6 or a kernel module; "" if none */
+	size_t module_len;
+};
+
+/* A node of the calling-context tree after hl_profile_finish(). */
+struct hl_node {
+	uint32_t frame;	 /* index into the frames */
+	uint32_t parent; /* node index; the root node 0 is its own parent */
+	uint32_t end;	 /* one past the last node of its subtree */
+	uint32_t depth;	 /* the root node has 0 */
+	uint64_t self, total;		    /* samples */
+	uint64_t self_weight, total_weight; /* sums of sample periods, in the profile's unit */
+};
+
+/* A line of the header about samples that are not, or not wholly, shown. */
+struct hl_loss {
+	const char *name; /* short, stable: "stack map full" */
+	const char *help; /* what it means and what to do */
+	uint64_t count;	  /* samples */
+};
+
+/* What an output says about itself. Strings are borrowed and outlive the profile's writers. */
+struct hl_profile_meta {
+	const char *host, *kernel, *version, *event, *decoders;
+	const char *unit; /* of weights: "nanoseconds" or "cycles" */
+	bool precise;	  /* the event gives the exact instruction */
+	uint32_t frequency; /* Hz */
+	uint32_t cpus;	    /* online while sampling */
+	uint64_t start_ns, end_ns; /* since the epoch */
+	uint64_t expected, seen, idle, filtered; /* samples: due, run through our program, idle, not asked for */
+	double busy_cpus;     /* average number of CPUs that were not idle */
+	double cost_programs; /* CPUs used by the BPF programs, average; negative: not known */
+	double cost_process;  /* CPUs used by hotleaf itself, average; negative: not known */
+	const struct hl_loss *losses;
+	size_t n_losses;
+	const char *const *notes; /* fallbacks and other things a reader must know, a sentence each */
+	size_t n_notes;
+};
+
+struct hl_profile;
+
+/* An empty profile, owned by the caller; NULL without memory. */
+struct hl_profile *hl_profile_new(void);
+void hl_profile_free(struct hl_profile *profile);
+
+/* Interns a frame, copying its strings. 0 with its index in @ret, -ENOMEM, or -E2BIG at 2³⁰ frames. */
+int hl_profile_frame(struct hl_profile *profile, const struct hl_frame *frame, uint32_t *ret);
+
+/*
+ * Counts @count samples of summed period @weight for the stack @frames, root first, leaf last. @n may be any
+ * depth. 0, -ENOMEM, or -E2BIG at 2³⁰ nodes; on failure nothing was counted.
+ */
+int hl_profile_add(struct hl_profile *profile, const uint32_t *frames, size_t n, uint64_t count,
+		   uint64_t weight);
+
+/*
+ * Puts the nodes into preorder, siblings in their order on the page (instructions by address, all others by
+ * name, then address, then id), and sums totals. Nothing may be added afterwards. 0 or -ENOMEM.
+ */
+int hl_profile_finish(struct hl_profile *profile);
+
+/* After hl_profile_finish(): all nodes, node 0 the root of roots with every sample below it. */
+const struct hl_node *hl_profile_nodes(const struct hl_profile *profile, uint32_t *ret_n);
+/* Frame @index; its strings live as long as the profile and are NUL-terminated. */
+const struct hl_frame *hl_profile_get_frame(const struct hl_profile *profile, uint32_t index);
+uint32_t hl_profile_n_frames(const struct hl_profile *profile);
+/* The content-addressed ids of a frame, and of a node: equal on every host for equal content. */
+struct hl_id hl_profile_frame_id(const struct hl_profile *profile, uint32_t index);
+struct hl_id hl_profile_node_id(const struct hl_profile *profile, uint32_t node);
+
+/* Sets and gets the header; the profile keeps a shallow copy. */
+void hl_profile_set_meta(struct hl_profile *profile, const struct hl_profile_meta *meta);
+const struct hl_profile_meta *hl_profile_meta(const struct hl_profile *profile);
+
+#endif

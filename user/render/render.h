@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_RENDER_RENDER_H
+#define HL_RENDER_RENDER_H
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "profile/profile.h"
+
+/* What a writer may be told; zero-initialised is the default. */
+struct hl_render_options {
+	const char *title; /* of the page; NULL: made from host and time */
+	unsigned int top;  /* rows of a table in txt; 0: 30 */
+};
+
+/* One output format. A format is a row in its own file. */
+struct hl_writer {
+	const char *format; /* "html", as after -f and as extension of a file name */
+	const char *summary; /* one line for the help */
+	/* Writes the finished @profile to @out. 0 or -errno, with the reason in @err. Does not close @out. */
+	int (*write)(const struct hl_profile *profile, const struct hl_render_options *options, FILE *out,
+		     struct hl_err *err);
+};
+
+extern const struct hl_writer hl_writer_folded, hl_writer_html, hl_writer_svg, hl_writer_txt;
+
+/* The writer of that format, or NULL. */
+const struct hl_writer *hl_writer_find(const char *format);
+/* All writers, ending with NULL. */
+extern const struct hl_writer *const hl_writers[];
+
+#endif
