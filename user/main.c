@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-int main(void)
+#include "command/command.h"
+
+int main(int argc, char **argv)
 {
-	return 0;
+	return hl_cli_run(hl_commands, argc, argv);
 }

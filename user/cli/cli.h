@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_CLI_CLI_H
+#define HL_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+
+/* Exit statuses that every command has; a command may add its own from 3 on. */
+enum { HL_EXIT_DONE = 0, HL_EXIT_FAILED = 1, HL_EXIT_USAGE = 2 };
+
+/* What a list option collects; items live as long as the command runs. */
+struct hl_words {
+	const char **items;
+	size_t n;
+};
+struct hl_numbers {
+	uint32_t *items;
+	size_t n;
+};
+
+enum hl_option_type {
+	HL_OPT_HEADING, /* no option: `name` is a headline in the help */
+	HL_OPT_FLAG,    /* bool */
+	HL_OPT_UINT,    /* uint32_t, min to max */
+	HL_OPT_SECONDS, /* uint64_t nanoseconds, min to max; 10, 0.5, 90s, 5m, 1h, 1d */
+	HL_OPT_STRING,  /* const char *, not empty */
+	HL_OPT_CHOICE,  /* int, index into choices */
+	HL_OPT_STRINGS, /* struct hl_words: each occurrence adds its value */
+	HL_OPT_WORDS, /* struct hl_words: a,b,c; each occurrence adds; checked against choices if there are any */
+	HL_OPT_NUMBERS, /* struct hl_numbers: 1,2,3, each min to max; each occurrence adds */
+};
+
+/*
+ * An option: a row that drives parsing, help, completion and the check of the man page. Write the type and
+ * the place of the value with one of the HL_FLAG… macros below, which also check the field's C type:
+ *
+ *   { "frequency", 'F', HL_UINT(struct record, hz), .min = 1, .max = 10000, .default_text = "99",
+ *     .metavar = "HZ", .help = "samples a second on each CPU" },
+ */
+struct hl_option {
+	const char *name; /* long name, without dashes */
+	char letter;      /* short name, 0: none; 'h' is taken */
+	enum hl_option_type type;
+	size_t offset;              /* of the value in the command's config */
+	uint64_t min, max;          /* of HL_OPT_UINT, HL_OPT_NUMBERS; of HL_OPT_SECONDS in nanoseconds */
+	const char *const *choices; /* ends with NULL */
+	const char *default_text; /* parsed like a value when the option is not given; NULL: the field is 0 */
+	const char *needs;        /* options that must stand beside it: long names, separated by commas */
+	const char *rejects; /* options that must not; the command's `rest` name stands for its operands */
+	const char *metavar; /* of the value, in the help */
+	const char *help;    /* one line, lowercase, no full stop */
+	bool hidden;         /* not in the help */
+};
+
+#define HL_OPTION_AT(kind, ctype, config, member)                                                        \
+	.type = (kind),                                                                                  \
+	.offset = offsetof(config, member) +                                                             \
+		  0 * sizeof(char[__builtin_types_compatible_p(__typeof__(((config *)0)->member), ctype) \
+					  ? 1                                                            \
+					  : -1])
+#define HL_FLAG(config, member)    HL_OPTION_AT(HL_OPT_FLAG, bool, config, member)
+#define HL_UINT(config, member)    HL_OPTION_AT(HL_OPT_UINT, uint32_t, config, member)
+#define HL_SECONDS(config, member) HL_OPTION_AT(HL_OPT_SECONDS, uint64_t, config, member)
+#define HL_STRING(config, member)  HL_OPTION_AT(HL_OPT_STRING, const char *, config, member)
+#define HL_CHOICE(config, member)  HL_OPTION_AT(HL_OPT_CHOICE, int, config, member)
+#define HL_STRINGS(config, member) HL_OPTION_AT(HL_OPT_STRINGS, struct hl_words, config, member)
+#define HL_WORDS(config, member)   HL_OPTION_AT(HL_OPT_WORDS, struct hl_words, config, member)
+#define HL_NUMBERS(config, member) HL_OPTION_AT(HL_OPT_NUMBERS, struct hl_numbers, config, member)
+#define HL_HEADING(text)                               \
+	{                                              \
+		.name = (text), .type = HL_OPT_HEADING \
+	}
+
+#define HL_SECOND_NS UINT64_C(1000000000)
+
+/* A command: a row in its own file user/command/NAME.c. */
+struct hl_command {
+	const char *name;
+	const char *summary;     /* one line for the overview, lowercase, no full stop */
+	const char *usage;       /* what follows the name: "[OPTION…] [-- COMMAND…]" */
+	const char *description; /* paragraphs for the help, NULL: none */
+	const struct hl_option *options;
+	size_t n_options; /* at most 64 */
+	size_t config_size;
+	const char *rest;     /* what its operands are called, "COMMAND"; NULL: it takes none */
+	size_t rest_max;      /* most operands, 0: any number */
+	bool rest_is_command; /* the first operand ends the options, as the rest belongs to a command */
+	bool hidden;          /* not in the overview */
+	/*
+	 * Does the work. @config is the zero-initialised config struct with defaults and options applied, @rest
+	 * the operands, ending with NULL; both are the caller's. Returns 0; a negative errno with the reason in
+	 * @err, which becomes exit status 1; or a positive exit status, with or without a reason in @err.
+	 */
+	int (*run)(void *config, char **rest, struct hl_err *err);
+};
+
+/* For a command that finds a mistake in its options: writes the sentence, returns HL_EXIT_USAGE. */
+int hl_usage(struct hl_err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * The whole program: finds the command that @argv names in @commands (ending with NULL), parses its options,
+ * runs it, prints the reason of a failure on stderr as "hotleaf: …", flushes stdout. Returns the exit status.
+ */
+int hl_cli_run(const struct hl_command *const *commands, int argc, char **argv);
+
+/* The command of that name, or NULL. */
+const struct hl_command *hl_command_find(const struct hl_command *const *commands, const char *name);
+
+/* Says that there is no command @name, and which is nearest. Returns HL_EXIT_USAGE. */
+int hl_command_unknown(const struct hl_command *const *commands, const char *name, struct hl_err *err);
+
+/* Writes the help of a command, or the overview of all. */
+void hl_help_command(const struct hl_command *command, FILE *out);
+void hl_help_overview(const struct hl_command *const *commands, FILE *out);
+
+#endif

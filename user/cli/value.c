@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* From the text of a value to the field of the config. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/parse.h"
+
+/* A value on its way in: which option, as the user wrote it, and the text. */
+struct value {
+	const struct hl_option *option;
+	const char *shown;
+	const char *text;
+	struct hl_arena *arena;
+	struct hl_err *err;
+};
+
+static int out_of_memory(const struct value *v)
+{
+	return hl_err_set(v->err, -ENOMEM, "no memory for the values of option \"%s\"", v->shown);
+}
+
+/* Seconds as short as they can be written: 10, 0.1, 86400. */
+static void print_seconds(char *buf, size_t size, uint64_t ns)
+{
+	int digits = 9;
+	uint64_t part = ns % HL_SECOND_NS;
+
+	if (!part) {
+		(void)snprintf(buf, size, "%" PRIu64, ns / HL_SECOND_NS);
+		return;
+	}
+	for (; part % 10 == 0; part /= 10)
+		digits--;
+	(void)snprintf(buf, size, "%" PRIu64 ".%0*" PRIu64, ns / HL_SECOND_NS, digits, part);
+}
+
+void hl_cli_describe(const struct hl_option *option, char *buf, size_t size)
+{
+	char low[40], high[40];
+
+	if (option->type == HL_OPT_SECONDS) {
+		print_seconds(low, sizeof(low), option->min);
+		print_seconds(high, sizeof(high), option->max);
+		(void)snprintf(buf, size, "seconds from %s to %s, or a time like 90s, 5m, 1h", low, high);
+	} else {
+		(void)snprintf(buf, size, "a whole number from %" PRIu64 " to %" PRIu64, option->min,
+			       option->max);
+	}
+}
+
+/* The first @len bytes of @text are no value of the option; says what would be. */
+static int refuse(const struct value *v, const char *text, size_t len, const char *why)
+{
+	char bounds[120];
+
+	hl_cli_describe(v->option, bounds, sizeof(bounds));
+	return hl_err_set(v->err, -EINVAL, "value \"%.*s\" of option \"%s\" %s; give %s",
+			  len > 60 ? 60 : (int)len, text, v->shown, why, bounds);
+}
+
+/* Digits of @text up to @end. False when there are none, others, or too many for 64 bits. */
+static bool scan_digits(const char *text, const char *end, uint64_t *ret)
+{
+	uint64_t n = 0;
+
+	if (text == end)
+		return false;
+	for (; text < end; text++) {
+		if (*text < '0' || *text > '9')
+			return false;
+		if (__builtin_mul_overflow(n, 10, &n) ||
+		    __builtin_add_overflow(n, (uint64_t)(*text - '0'), &n))
+			n = UINT64_MAX; /* out of any range, and stays there */
+	}
+	*ret = n;
+	return true;
+}
+
+static int parse_number(const struct value *v, const char *text, const char *end, uint32_t *ret)
+{
+	uint64_t n;
+
+	if (!scan_digits(text, end, &n))
+		return refuse(v, text, (size_t)(end - text), "is not a whole number");
+	if (n < v->option->min || n > v->option->max || n > UINT32_MAX)
+		return refuse(v, text, (size_t)(end - text), "is out of range");
+	*ret = (uint32_t)n;
+	return 0;
+}
+
+/* The nanoseconds in one unit of the suffix, 0 if it is none. */
+static uint64_t unit_of(char suffix)
+{
+	switch (suffix) {
+	case 's':
+		return HL_SECOND_NS;
+	case 'm':
+		return 60 * HL_SECOND_NS;
+	case 'h':
+		return 3600 * HL_SECOND_NS;
+	case 'd':
+		return 86400 * HL_SECOND_NS;
+	default:
+		return 0;
+	}
+}
+
+static int parse_seconds(const struct value *v, uint64_t *ret)
+{
+	const char *end = v->text + strlen(v->text), *dot;
+	uint64_t unit = HL_SECOND_NS, whole = 0, ns;
+
+	if (end > v->text && unit_of(end[-1]))
+		unit = unit_of(*--end);
+	dot = memchr(v->text, '.', (size_t)(end - v->text));
+	if (!scan_digits(v->text, dot ? dot : end, &whole))
+		return refuse(v, v->text, strlen(v->text), "is not a time");
+	if (__builtin_mul_overflow(whole, unit, &ns))
+		return refuse(v, v->text, strlen(v->text), "is out of range");
+	if (dot && dot + 1 == end)
+		return refuse(v, v->text, strlen(v->text), "is not a time");
+	for (const char *p = dot ? dot + 1 : end; p < end; p++) {
+		if (*p < '0' || *p > '9')
+			return refuse(v, v->text, strlen(v->text), "is not a time");
+		unit /= 10;
+		if (__builtin_add_overflow(ns, unit * (uint64_t)(*p - '0'), &ns))
+			return refuse(v, v->text, strlen(v->text), "is out of range");
+	}
+	if (ns < v->option->min || ns > v->option->max)
+		return refuse(v, v->text, strlen(v->text), "is out of range");
+	*ret = ns;
+	return 0;
+}
+
+/* Finds @text of @len bytes among the choices. */
+static int parse_choice(const struct value *v, const char *text, size_t len, int *ret)
+{
+	char all[240] = "", word[48];
+	const char *near = NULL;
+	unsigned int best = 100;
+	size_t used = 0;
+
+	(void)snprintf(word, sizeof(word), "%.*s", len < sizeof(word) ? (int)len : (int)sizeof(word), text);
+	for (int i = 0; v->option->choices[i]; i++) {
+		const char *choice = v->option->choices[i];
+
+		if (strlen(choice) == len && memcmp(choice, text, len) == 0) {
+			*ret = i;
+			return 0;
+		}
+		if (used < sizeof(all))
+			used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i ? ", " : "",
+						 choice);
+		if (hl_cli_is_near(word, choice, &best))
+			near = choice;
+	}
+	if (near)
+		return hl_err_set(
+			v->err, -EINVAL,
+			"value \"%s\" of option \"%s\" is unknown; did you mean \"%s\"? there are: %s", word,
+			v->shown, near, all);
+	return hl_err_set(v->err, -EINVAL, "value \"%s\" of option \"%s\" is unknown; give one of: %s", word,
+			  v->shown, all);
+}
+
+static size_t count_elements(const char *text)
+{
+	size_t n = 1;
+
+	for (; *text; text++)
+		n += *text == ',';
+	return n;
+}
+
+/* Room for @more elements of @size bytes behind the @n at *@items, which move. */
+static int extend(const struct value *v, void *items, size_t n, size_t more, size_t size)
+{
+	void **place = items, *bigger = hl_arena_take(v->arena, (n + more) * size);
+
+	if (!bigger)
+		return out_of_memory(v);
+	if (n)
+		memcpy(bigger, *place, n * size);
+	*place = bigger;
+	return 0;
+}
+
+static int parse_numbers(const struct value *v, struct hl_numbers *list)
+{
+	int r = extend(v, &list->items, list->n, count_elements(v->text), sizeof(*list->items));
+
+	for (const char *p = v->text, *end; r == 0; p = end + 1) {
+		end = strchrnul(p, ',');
+		r = parse_number(v, p, end, &list->items[list->n]);
+		if (r == 0)
+			list->n++;
+		if (!*end)
+			break;
+	}
+	return r;
+}
+
+static int parse_words(const struct value *v, struct hl_words *list)
+{
+	int r = extend(v, &list->items, list->n, count_elements(v->text), sizeof(*list->items)), index;
+
+	for (const char *p = v->text, *end; r == 0; p = end + 1) {
+		end = strchrnul(p, ',');
+		if (p == end)
+			return hl_err_set(v->err, -EINVAL,
+					  "value \"%s\" of option \"%s\" has an empty element; "
+					  "give %s as words with a comma between them",
+					  v->text, v->shown, v->option->metavar);
+		if (v->option->choices)
+			r = parse_choice(v, p, (size_t)(end - p), &index);
+		if (r == 0) {
+			list->items[list->n] = hl_arena_copy(v->arena, p, (size_t)(end - p));
+			if (!list->items[list->n++])
+				return out_of_memory(v);
+		}
+		if (!*end)
+			break;
+	}
+	return r;
+}
+
+static int parse_string(const struct value *v, const char **ret)
+{
+	if (!*v->text)
+		return hl_err_set(v->err, -EINVAL, "value of option \"%s\" is empty; give %s", v->shown,
+				  v->option->metavar);
+	*ret = v->text;
+	return 0;
+}
+
+static int parse_strings(const struct value *v, struct hl_words *list)
+{
+	int r = extend(v, &list->items, list->n, 1, sizeof(*list->items));
+
+	if (r == 0)
+		r = parse_string(v, &list->items[list->n]);
+	if (r == 0)
+		list->n++;
+	return r;
+}
+
+int hl_cli_value(const struct hl_option *option, const char *shown, const char *text, void *config,
+		 struct hl_arena *arena, struct hl_err *err)
+{
+	struct value v = { .option = option, .shown = shown, .text = text, .arena = arena, .err = err };
+	void *field = (char *)config + option->offset;
+
+	switch (option->type) {
+	case HL_OPT_UINT:
+		return parse_number(&v, text, text + strlen(text), field);
+	case HL_OPT_SECONDS:
+		return parse_seconds(&v, field);
+	case HL_OPT_STRING:
+		return parse_string(&v, field);
+	case HL_OPT_CHOICE:
+		return parse_choice(&v, text, strlen(text), field);
+	case HL_OPT_STRINGS:
+		return parse_strings(&v, field);
+	case HL_OPT_WORDS:
+		return parse_words(&v, field);
+	case HL_OPT_NUMBERS:
+		return parse_numbers(&v, field);
+	case HL_OPT_HEADING:
+	case HL_OPT_FLAG:
+		break;
+	}
+	return hl_err_set(err, -EINVAL, "option \"%s\" takes no value, but \"%s\" was given", shown, text);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_COMMAND_COMMAND_H
+#define HL_COMMAND_COMMAND_H
+
+#include "cli/cli.h"
+
+/* A command is one file of this folder; it appears in the overview in the order of hl_commands. */
+extern const struct hl_command hl_command_check, hl_command_help, hl_command_version;
+
+/* All commands, ending with NULL. */
+extern const struct hl_command *const hl_commands[];
+
+#endif

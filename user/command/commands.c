@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "command/command.h"
+
+const struct hl_command *const hl_commands[] = {
+	&hl_command_help,
+	&hl_command_version,
+	NULL,
+};
