@@ -28,7 +28,7 @@ ifeq ($(SAN),1)
 OUR_C     += -fsanitize=address,undefined -fno-sanitize-recover=undefined -O1
 OUR_LD    := -fsanitize=address,undefined
 endif
-BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -std=gnu11 -D__TARGET_ARCH_x86 -Iinclude -Ibpf -Wall -Wextra -Wno-unused-parameter
+BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -std=gnu11 -D__TARGET_ARCH_x86 -Iinclude -Ibpf -I/usr/include/$(shell $(CC) -dumpmachine) -Wall -Wextra -Wno-unused-parameter
 COMPILE   = $(CC) $(OUR_CPP) $(CPPFLAGS) $(OUR_C) $(CFLAGS) -MMD -MP -c
 LINK      = $(CC) $(OUR_C) $(CFLAGS) $(OUR_LD) $(LDFLAGS)
 
@@ -72,6 +72,8 @@ $(O)/%.o: %.c | requirements
 
 # A skeleton must stand before the objects that include it are first compiled; later the depfiles know.
 $(call objs,capture): $(patsubst %.bpf.c,$(O)/%.skel.h,$(wildcard bpf/*.bpf.c))
+# The self-test walks its own stack, sanitized or not.
+$(O)/user/capture/selftest.o: OUR_C += -fno-optimize-sibling-calls -mno-omit-leaf-frame-pointer
 $(O)/user/render/assets.o: $(wildcard user/render/page/*)
 
 # ---- tests: a test names the folders that it links in a line "needs: base elf …" ---

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "task.bpf.h"
+#include "walk.bpf.h"
+
+#include <bpf/bpf_tracing.h>
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#define USER_CS_32 0x23
+
+static __always_inline bool is_irq_entry(__u64 address)
+{
+	__u32 i;
+
+	for (i = 0; i < HL_MAX_IRQ_RANGES; i++)
+		if (i < n_irq_ranges && address >= irq_start[i] && address < irq_end[i])
+			return true;
+	return false;
+}
+
+/* How many of the @n callers in scratch.kernel belong to interrupt work: up to and with its entry; 0: none. */
+__noinline int interrupt_part(__u32 n)
+{
+	struct scratch *s = get_scratch();
+	__u32 i;
+
+	if (!s)
+		return 0;
+	for (i = 0; i < HL_MAX_FRAMES; i++) {
+		if (i >= n)
+			break;
+		if (is_irq_entry(s->kernel[i] - 1))
+			return i + 1;
+	}
+	return 0;
+}
+
+/* Writes the stack in the scratch to the map if it is new there. Returns its id, 0 if it could not. */
+static __always_inline __u64 keep_stack(struct scratch *s, __u32 on_side)
+{
+	void *map = bpf_map_lookup_elem(&stacks, &on_side);
+	__u64 id;
+	long error;
+
+	id = s->hash ^ ((__u64)s->stack.head.end << 56) ^ ((__u64)s->stack.head.n << 48);
+	id |= 1; /* 0 means none */
+	if (!map)
+		return 0;
+	s->hash = id;
+	if (bpf_map_lookup_elem(map, &s->hash))
+		return id;
+	error = bpf_map_update_elem(map, &s->hash, &s->stack, BPF_NOEXIST);
+	if (error && error != -17 /* EEXIST: another CPU was faster */) {
+		count_error(HL_COUNTER_STACK_FULL, error);
+		return 0;
+	}
+	return id;
+}
+
+/* Moves the callers in scratch.kernel to scratch.stack, as lookup addresses. */
+__noinline int take_kernel_frames(__u32 from, __u32 n)
+{
+	struct scratch *s = get_scratch();
+	__u32 i;
+
+	if (!s)
+		return 0;
+	s->hash = stack_seed + 1;
+	for (i = 0; i < HL_MAX_FRAMES; i++) {
+		__u32 k = from + i;
+		__u64 frame;
+
+		if (k >= n || k > HL_MAX_FRAMES)
+			break;
+		frame = s->kernel[k] - 1;
+		s->stack.frames[i] = frame;
+		s->hash = (s->hash ^ frame) * 0x9e3779b97f4a7c15ULL;
+		s->hash ^= s->hash >> 32;
+	}
+	s->stack.head = (struct hl_stack_head){ .n = i, .is_kernel = 1 };
+	return i;
+}
+
+/* The kernel's part of a sample taken in kernel mode: its callers, and whether it is interrupt work. */
+static __always_inline void sample_kernel(struct bpf_perf_event_data *ctx, struct scratch *s, __u32 on_side)
+{
+	long bytes = bpf_get_stack(ctx, s->kernel, sizeof(s->kernel), 0);
+	__u32 n, from = 0, irq;
+
+	if (bytes < 0) {
+		count_more(HL_COUNTER_KSTACK_FAILED, 1);
+		return;
+	}
+	n = (__u32)bytes / 8;
+	/* The first entry is the interrupted instruction itself; the key has it already. */
+	if (n && s->kernel[0] == s->key.ip)
+		from = 1;
+	irq = interrupt_part(n);
+	if (irq) {
+		s->key.flags |= HL_FLAG_IRQ;
+		n = irq;
+	}
+	take_kernel_frames(from, n);
+	if (!irq && n >= max_kernel_frames)
+		s->stack.head.end = HL_WALK_KERNEL_LIMIT;
+	if (s->stack.head.n)
+		s->key.kernel_stack = keep_stack(s, on_side);
+}
+
+/* Fallback where mappings cannot be looked up: the kernel's own frame-pointer walk, as raw addresses. */
+static __always_inline void walk_by_kernel(struct bpf_perf_event_data *ctx, struct scratch *s, bool user_mode)
+{
+	long bytes = bpf_get_stack(ctx, s->kernel, sizeof(s->kernel), BPF_F_USER_STACK);
+	__u32 n = bytes > 0 ? (__u32)bytes / 8 : 0, i, first = user_mode ? 1 : 0;
+
+	s->key.flags |= HL_FLAG_RAW;
+	s->stack.head = (struct hl_stack_head){ .end = HL_WALK_COMPLETE };
+	s->hash = stack_seed;
+	for (i = 0; i < HL_MAX_FRAMES; i++) {
+		if (first + i >= n || first + i > HL_MAX_FRAMES)
+			break;
+		s->found.base = HL_FRAME_RAW;
+		s->ip = s->kernel[first + i] - (first + i ? 1 : 0);
+		if (!append_frame(s))
+			break;
+	}
+	if (n >= max_kernel_frames)
+		s->stack.head.end = HL_WALK_DEPTH;
+}
+
+/* The user's part: the leaf's frame if it was user code, and its callers. */
+static __always_inline void sample_user(struct bpf_perf_event_data *ctx, struct scratch *s,
+					struct task_struct *task, __u32 on_side)
+{
+	bool user_mode = s->key.mode != HL_MODE_KERNEL;
+	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+	__u64 ip, sp, bp, cs;
+
+	if (user_mode) {
+		ip = ctx->regs.rip;
+		sp = ctx->regs.rsp;
+		bp = ctx->regs.rbp;
+		cs = ctx->regs.cs;
+	} else {
+		struct pt_regs saved;
+
+		if (bpf_probe_read_kernel(&saved, sizeof(saved), regs))
+			return;
+		ip = saved.rip;
+		sp = saved.rsp;
+		bp = saved.rbp;
+		cs = saved.cs;
+	}
+	walk_begin(s, sp, bp, (cs & 0xffff) == USER_CS_32 ? 4 : 8);
+	mapping_begin(s, task->mm);
+	s->ip = ip;
+	if (!use_mappings) {
+		s->key.ip = user_mode ? HL_FRAME_RAW | ip : s->key.ip;
+		walk_by_kernel(ctx, s, user_mode);
+	} else if (in_execve(task)) {
+		s->stack.head.end = HL_WALK_EXEC;
+	} else if (find_mapping(ip) == MAPPING_NONE) {
+		s->key.ip = user_mode ? HL_FRAME_RAW | ip : s->key.ip;
+		s->stack.head.end = HL_WALK_IP_UNMAPPED;
+	} else {
+		if (user_mode)
+			s->key.ip = s->found.base + ip;
+		if (user_mode || append_frame(s))
+			walk_on(s);
+	}
+	s->key.user_stack = keep_stack(s, on_side);
+}
+
+/* Copies the code bytes at @ip, and for kernel code those in front of it, into the scratch's value. */
+static __always_inline void read_code(struct scratch *s, __u64 ip, bool user_mode)
+{
+	__u64 left = 4096 - (ip & 4095);
+	long error;
+
+	s->count.code_len = HL_CODE_LEN;
+	error = user_mode ? bpf_probe_read_user(s->count.code, HL_CODE_LEN, (void *)ip)
+			  : bpf_probe_read_kernel(s->count.code, HL_CODE_LEN, (void *)ip);
+	if (error) {
+		/* The next page may be missing: what this one holds is enough for most instructions. */
+		left = left < HL_CODE_LEN ? left & (HL_CODE_LEN - 1) : 0;
+		if (left)
+			error = user_mode ? bpf_probe_read_user(s->count.code, left, (void *)ip)
+					  : bpf_probe_read_kernel(s->count.code, left, (void *)ip);
+		s->count.code_len = error ? 0 : left;
+	}
+	if (!user_mode && !bpf_probe_read_kernel(s->count.before, HL_BEFORE_LEN, (void *)(ip - HL_BEFORE_LEN)))
+		s->count.before_len = HL_BEFORE_LEN;
+}
+
+static __always_inline __u64 code_hash(const struct hl_count *count)
+{
+	__u64 h = *(__u64 *)count->code * 0x9e3779b97f4a7c15ULL;
+
+	h ^= h >> 29;
+	h = (h ^ *(__u64 *)(count->code + 8)) * 0x9e3779b97f4a7c15ULL;
+	return (h ^ h >> 32) | 1;
+}
+
+/* Adds one sample under the scratch's key. */
+static __always_inline void count_sample(struct scratch *s, __u64 ip, __u64 period, __u32 on_side)
+{
+	bool user_mode = s->key.mode != HL_MODE_KERNEL;
+	void *map = bpf_map_lookup_elem(&counts, &on_side);
+	struct hl_count *known;
+	long error;
+
+	if (!map) {
+		count_more(HL_COUNTER_NO_SIDE, 1);
+		return;
+	}
+	s->count = (struct hl_count){ .samples = 1, .periods = period };
+	if (user_mode && (s->key.ip & HL_FRAME_RAW)) {
+		read_code(s, ip, true);
+		s->key.code_hash = code_hash(&s->count);
+	}
+	known = bpf_map_lookup_elem(map, &s->key);
+	if (!known) {
+		if (!s->key.code_hash)
+			read_code(s, ip, user_mode);
+		error = bpf_map_update_elem(map, &s->key, &s->count, BPF_NOEXIST);
+		if (!error) {
+			if (!s->count.code_len)
+				count_more(HL_COUNTER_NO_CODE, 1);
+			return;
+		}
+		if (error != -17 /* EEXIST: another CPU was faster */) {
+			count_error(HL_COUNTER_COUNTS_FULL, error);
+			return;
+		}
+		known = bpf_map_lookup_elem(map, &s->key);
+		if (!known) {
+			count_more(HL_COUNTER_COUNTS_OTHER, 1);
+			return;
+		}
+	}
+	__sync_fetch_and_add(&known->samples, 1);
+	__sync_fetch_and_add(&known->periods, period);
+}
+
+/* Tests only: makes a run slow, so that a drain that does not wait for it is found out. */
+static __always_inline void lose_time(void)
+{
+	__u64 start;
+	int i;
+
+	if (!slow_ns)
+		return;
+	start = bpf_ktime_get_ns();
+	for (i = 0; i < 20000; i++)
+		if (bpf_ktime_get_ns() - start > slow_ns)
+			break;
+}
+
+/* True if the sample is not to be kept: idle, or of a process that was not asked for. Counts it. */
+static __always_inline bool skip_sample(__u32 pid, __u32 tgid, __u64 ip, __u64 period)
+{
+	if (pid == 0 && ip >= idle_start && ip < idle_end) {
+		count_more(HL_COUNTER_IDLE, 1);
+		count_more(HL_COUNTER_IDLE_PERIODS, period);
+		return true;
+	}
+	if (use_targets && !bpf_map_lookup_elem(&targets, &tgid)) {
+		count_more(HL_COUNTER_FILTERED, 1);
+		return true;
+	}
+	return false;
+}
+
+SEC("perf_event")
+int on_sample(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 ip = ctx->regs.rip, cs = ctx->regs.cs, period = ctx->sample_period;
+	__u32 on_side = *(volatile __u32 *)&side & 1;
+	struct scratch *s = get_scratch();
+
+	count_more(HL_COUNTER_SEEN, 1);
+	count_more(HL_COUNTER_PERIODS, period);
+	if (!s || skip_sample(task->pid, task->tgid, ip, period))
+		return 0;
+	lose_time();
+	__builtin_memset(&s->key, 0, sizeof(s->key));
+	s->key.ip = ip;
+	s->key.mode = (cs & 3) != 3	       ? HL_MODE_KERNEL :
+		      (cs & 0xffff) == USER_CS_32 ? HL_MODE_USER32 :
+						 HL_MODE_USER64;
+	read_process_key(task, &s->key.process);
+	read_cgroup(task, &s->key);
+	bpf_get_current_comm(s->key.comm, sizeof(s->key.comm));
+	if (task->pid == 0)
+		s->key.flags |= HL_FLAG_IDLE;
+	else if (is_kernel_thread(task))
+		s->key.flags |= HL_FLAG_KTHREAD;
+	if (s->key.mode == HL_MODE_KERNEL)
+		sample_kernel(ctx, s, on_side);
+	if (!s->key.flags && task->mm)
+		sample_user(ctx, s, task, on_side);
+	record_process(s, task, on_side);
+	count_sample(s, ip, period, on_side);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 from = parent->tgid, to = child->tgid;
+	__u8 one = 1;
+
+	if (from != to && bpf_map_lookup_elem(&targets, &from))
+		bpf_map_update_elem(&targets, &to, &one, BPF_ANY);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+
+	/* The exit of one thread is not the exit of its process. */
+	if (task->signal->live.counter == 0)
+		bpf_map_delete_elem(&targets, &tgid);
+	return 0;
+}
+
+/* Arguments: enum hl_selftest_op, address. Runs as the process that tests itself; see capture/selftest.c. */
+SEC("raw_tp")
+int self_test(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 op = ctx->args[0], address = ctx->args[1];
+	struct scratch *s = get_scratch();
+	struct pt_regs regs;
+
+	if (!s || !task->mm)
+		return -1;
+	s->word = 8;
+	mapping_begin(s, task->mm);
+	if (op == HL_SELFTEST_LOOKUP) {
+		selftest = (struct hl_selftest){};
+		if (find_mapping(address) == MAPPING_NONE)
+			return 0;
+		selftest.start = s->found.start;
+		selftest.end = s->found.end;
+		selftest.frame = s->found.base + address;
+		return s->found.kind;
+	}
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
+		return -1;
+	walk_begin(s, regs.rsp, regs.rbp, 8);
+	s->ip = regs.rip;
+	if (find_mapping(s->ip) == MAPPING_NONE || !append_frame(s))
+		return -1;
+	walk_on(s);
+	s->key.user_stack = keep_stack(s, 0);
+	return s->stack.head.n;
+}

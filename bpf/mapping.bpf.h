@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef HL_BPF_MAPPING_H
+#define HL_BPF_MAPPING_H
+
+/*
+ * From an address to the mapping that covers it, in the sampling interrupt itself.
+ *
+ * Since 6.1 the mappings of an address space stand in a maple tree (mm_struct.mm_mt, lib/maple_tree.c). The
+ * kernel offers no helper that may walk it here: bpf_find_vma needs the mmap lock and an irq_work that is
+ * busy after the first call of a run, the vma iterator always fails. So the tree is walked by hand, without
+ * a lock, while its owner may be changing it on another CPU, or even under this very interrupt:
+ *
+ *   - every read is a guarded one: a stale pointer gives an error or garbage, never a fault;
+ *   - nodes and mappings are freed by RCU, and a run lies inside an RCU section, so memory reached from the
+ *     root keeps its type until the run ends;
+ *   - what was found is believed only if it covers the address and belongs to this mm.
+ *
+ * A change in between can make a lookup fail; the walk then ends with a reason. It cannot make it lie.
+ * The layout of a node is no ABI: user space tests it on a thousand mappings before it trusts it.
+ *
+ * A node is 256 bytes, aligned to 256. An encoded pointer to it has 2 in its low two bits if it is a node,
+ * and the node's type in bits 3 to 6. Word 0 is the parent, then come the pivots, then the slots. Slot i
+ * covers the addresses up to and including pivot i; a pivot of zero after the first ends the list.
+ */
+
+#include "file.bpf.h"
+
+enum maple_type {
+	MAPLE_LEAF_64 = 1,
+	MAPLE_RANGE_64 = 2,
+	MAPLE_ARANGE_64 = 3,
+};
+
+#define MAPLE_LEVELS	    6 /* 16⁶ mappings */
+#define MAPLE_RANGE_PIVOTS  15
+#define MAPLE_ARANGE_PIVOTS 9
+#define VM_EXEC		    4UL
+#define PAGE_SHIFT	    12
+
+/* Which word of the node in the scratch is the slot that covers @address. Its own function: proved once. */
+__noinline int maple_slot(__u64 address, __u32 n_pivots)
+{
+	struct scratch *s = get_scratch();
+	__u32 i;
+
+	if (!s)
+		return 0;
+	for (i = 0; i < MAPLE_RANGE_PIVOTS; i++) {
+		__u64 pivot = s->node[1 + i];
+
+		if (i >= n_pivots || (pivot == 0 && i > 0) || address <= pivot)
+			break;
+	}
+	return 1 + n_pivots + i;
+}
+
+/* Puts the mapping structure that may cover @address into scratch.vma; 0 where there is none. */
+static __always_inline void maple_find(struct scratch *s, __u64 address)
+{
+	__u64 entry = s->mm;
+	struct mm_struct *mm = (void *)s->mm;
+	int level;
+
+	s->vma = 0;
+	entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
+	for (level = 0; level < MAPLE_LEVELS; level++) {
+		__u32 type = (entry >> 3) & 15, n_pivots;
+		__u32 slot;
+
+		if ((entry & 3) != 2 || entry <= 4096 || type < MAPLE_LEAF_64 || type > MAPLE_ARANGE_64)
+			return;
+		n_pivots = type == MAPLE_ARANGE_64 ? MAPLE_ARANGE_PIVOTS : MAPLE_RANGE_PIVOTS;
+		if (bpf_probe_read_kernel(s->node, sizeof(s->node), (void *)(entry & ~255ULL)))
+			return;
+		slot = maple_slot(address, n_pivots);
+		entry = s->node[slot & (NODE_WORDS - 1)];
+		if (type == MAPLE_LEAF_64) {
+			s->vma = entry;
+			return;
+		}
+	}
+}
+
+/* Fills scratch.found from the mapping structure in scratch.vma, which covers @address and is of this mm. */
+static __always_inline bool describe_mapping(struct scratch *s, __u64 address)
+{
+	struct vm_area_struct *vma = (void *)s->vma;
+	struct mm_struct *mm = (void *)s->mm;
+	struct hl_file *known;
+	struct file *file;
+	__u64 offset, start, end;
+
+	if (s->vma <= 4096 || BPF_CORE_READ(vma, vm_mm) != mm)
+		return false;
+	start = BPF_CORE_READ(vma, vm_start);
+	end = BPF_CORE_READ(vma, vm_end);
+	if (address < start || address >= end)
+		return false;
+	s->found = (struct mapping){ .start = start, .end = end, .kind = MAPPING_NONE };
+	if (!(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
+		return true;
+	file = BPF_CORE_READ(vma, vm_file);
+	if (!file) {
+		s->found.kind = MAPPING_RAW;
+		s->found.base = HL_FRAME_RAW;
+		if (start == (__u64)BPF_CORE_READ(mm, context.vdso)) {
+			__u64 id = s->word == 4 ? HL_FILE_VDSO32 : HL_FILE_VDSO;
+
+			s->found.kind = MAPPING_FILE;
+			s->found.base = (id << HL_FRAME_FILE_SHIFT) - start;
+		}
+		return true;
+	}
+	offset = BPF_CORE_READ(vma, vm_pgoff) << PAGE_SHIFT;
+	read_file_key(file, &s->file_key);
+	known = get_file(s);
+	if (!known) {
+		count_more(HL_COUNTER_FILES_FULL, 1);
+		s->found.kind = MAPPING_RAW;
+		s->found.base = HL_FRAME_RAW;
+		return true;
+	}
+	send_file_event(s, known, file, start, end, offset);
+	s->found.kind = MAPPING_FILE;
+	s->found.base = ((__u64)known->id << HL_FRAME_FILE_SHIFT) + offset - start;
+	return known->settled;
+}
+
+static __always_inline __u32 read_lock_seq(struct mm_struct *mm)
+{
+	struct mm_struct___lock_seq *flavour = (void *)mm;
+	__u32 seq = 0;
+
+	if (bpf_core_field_exists(flavour->mm_lock_seq))
+		bpf_probe_read_kernel(&seq, sizeof(seq),
+				      (void *)mm + bpf_core_field_offset(flavour->mm_lock_seq));
+	return seq;
+}
+
+/*
+ * Says whose mappings are asked for from here on. A freed mm_struct is reused at the same address, and the
+ * mm with its counts alone was seen to be wrong in an exec storm: all of these must be unchanged.
+ */
+static __always_inline void mapping_begin(struct scratch *s, struct mm_struct *mm)
+{
+	struct mapping_owner now = {
+		.mm = (__u64)mm,
+		.start_stack = BPF_CORE_READ(mm, start_stack),
+		.exec_vm = BPF_CORE_READ(mm, exec_vm),
+		.map_count = BPF_CORE_READ(mm, map_count),
+		.lock_seq = read_lock_seq(mm),
+		.generation = files_generation,
+	};
+	int i;
+
+	s->mm = (__u64)mm;
+	if (s->owner.mm == now.mm && s->owner.start_stack == now.start_stack &&
+	    s->owner.exec_vm == now.exec_vm && s->owner.map_count == now.map_count &&
+	    s->owner.lock_seq == now.lock_seq && s->owner.generation == now.generation)
+		return;
+	s->owner = now;
+	for (i = 0; i < MAPPING_CACHE; i++)
+		s->cache[i].end = 0;
+}
+
+/* Finds the mapping that covers @address, into scratch.found. Its kind, MAPPING_NONE also where none is. */
+__noinline int find_mapping(__u64 address)
+{
+	struct scratch *s = get_scratch();
+	bool keep;
+	int i;
+
+	if (!s)
+		return MAPPING_NONE;
+	for (i = 0; i < MAPPING_CACHE; i++) {
+		struct mapping *m = &s->cache[i];
+
+		if (address >= m->start && address < m->end) {
+			s->found = *m;
+			count_more(HL_COUNTER_MAPPING_HIT, 1);
+			return s->found.kind;
+		}
+	}
+	count_more(HL_COUNTER_MAPPING_MISS, 1);
+	s->found.end = 0;
+	s->found.kind = MAPPING_NONE;
+	maple_find(s, address);
+	keep = describe_mapping(s, address);
+	/* A file that user space does not have yet stays out of the cache: its event may have to be repeated. */
+	if (keep || s->found.kind == MAPPING_RAW) {
+		s->cache[s->cache_next & (MAPPING_CACHE - 1)] = s->found;
+		s->cache_next++;
+	}
+	return s->found.kind;
+}
+
+#endif

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "capture/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/cleanup.h"
+#include "bpf/hotleaf.skel.h"
+#include "capture/event.h"
+
+/* libbpf speaks only where we let it: its last warning becomes part of our own sentence. */
+static char libbpf_said[200];
+
+static int keep_warning(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	if (level == LIBBPF_WARN) {
+		(void)vsnprintf(libbpf_said, sizeof(libbpf_said), fmt, ap);
+		libbpf_said[strcspn(libbpf_said, "\n")] = '\0';
+	}
+	return 0;
+}
+
+static unsigned int max_kernel_frames(void)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/sys/kernel/perf_event_max_stack", "re");
+	unsigned int n = 127;
+
+	if (f && fscanf(f, "%u", &n) != 1)
+		n = 127;
+	return n < HL_MAX_FRAMES ? n : HL_MAX_FRAMES;
+}
+
+static void set_kernel_ranges(struct hotleaf_bpf *skel)
+{
+	_cleanup_close_ int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	struct hl_kernel_ranges ranges;
+
+	if (fd < 0 || hl_kernel_ranges_read(fd, &ranges))
+		return;
+	skel->rodata->idle_start = ranges.idle_start;
+	skel->rodata->idle_end = ranges.idle_end;
+	skel->rodata->n_irq_ranges = ranges.n_irq;
+	for (unsigned int i = 0; i < ranges.n_irq; i++) {
+		skel->rodata->irq_start[i] = ranges.irq_start[i];
+		skel->rodata->irq_end[i] = ranges.irq_end[i];
+	}
+}
+
+static void set_knobs(struct hl_capture *capture)
+{
+	struct hotleaf_bpf *skel = capture->skel;
+	uint64_t seed = 0;
+
+	(void)getrandom(&seed, sizeof(seed), 0);
+	skel->rodata->stack_seed = seed;
+	skel->rodata->max_user_frames = capture->options.max_depth;
+	skel->rodata->max_kernel_frames = max_kernel_frames();
+	skel->rodata->slow_ns = capture->options.slow_us * 1000;
+	skel->rodata->use_targets = capture->options.only_targets;
+	skel->rodata->use_mappings = capture->walk == HL_CAPTURE_WALK_OWN;
+	set_kernel_ranges(skel);
+	if (!capture->options.only_targets) {
+		(void)bpf_program__set_autoload(skel->progs.on_fork, false);
+		(void)bpf_program__set_autoload(skel->progs.on_exit, false);
+	}
+}
+
+static int load(struct hl_capture *capture, struct hl_err *err)
+{
+	int code;
+
+	libbpf_said[0] = '\0';
+	(void)libbpf_set_print(keep_warning);
+	capture->skel = hotleaf_bpf__open();
+	if (!capture->skel)
+		return hl_err_errno(err, -errno, "cannot open the BPF programs");
+	set_knobs(capture);
+	code = hl_sides_make(capture, err);
+	if (code)
+		return code;
+	code = hotleaf_bpf__load(capture->skel);
+	if (code)
+		return hl_err_errno(err, code, "the kernel refuses the BPF programs%s%s (try `hotleaf check`)",
+				    libbpf_said[0] ? ": " : "", libbpf_said);
+	return hl_sides_publish(capture, err);
+}
+
+static void unload(struct hl_capture *capture)
+{
+	hl_sides_done(capture);
+	capture->sides[0] = capture->sides[1] = (struct hl_side){ -1, -1, -1 };
+	hotleaf_bpf__destroy(capture->skel);
+	capture->skel = NULL;
+}
+
+static int on_file_event(void *ctx, void *data, size_t size)
+{
+	struct hl_capture *capture = ctx;
+
+	if (size >= sizeof(struct hl_file_event) && capture->file_fn)
+		capture->file_fn(capture->file_ctx, data);
+	return 0;
+}
+
+/* Loads, proves the walk, and where that fails loads again with the kernel's own walk. */
+static int load_proven(struct hl_capture *capture, struct hl_err *err)
+{
+	int code;
+
+	if (!capture->options.kernel_walk) {
+		capture->walk = HL_CAPTURE_WALK_OWN;
+		code = load(capture, err);
+		if (code)
+			return code;
+		if (hl_selftest_run(capture, capture->why, sizeof(capture->why)))
+			return 0;
+		unload(capture);
+	} else {
+		(void)snprintf(capture->why, sizeof(capture->why), "it was asked for");
+	}
+	capture->walk = HL_CAPTURE_WALK_KERNEL;
+	return load(capture, err);
+}
+
+int hl_capture_new(const struct hl_capture_options *options, struct hl_capture **ret, struct hl_err *err)
+{
+	struct hl_capture *capture = calloc(1, sizeof(*capture));
+	int code;
+
+	if (!capture)
+		return hl_err_set(err, -ENOMEM, "no memory for the capture");
+	capture->options = *options;
+	capture->stats_fd = -1;
+	capture->sides[0] = capture->sides[1] = (struct hl_side){ -1, -1, -1 };
+	code = load_proven(capture, err);
+	if (!code) {
+		capture->ring = ring_buffer__new(bpf_map__fd(capture->skel->maps.file_events), on_file_event,
+						 capture, NULL);
+		if (!capture->ring)
+			code = hl_err_errno(err, -errno, "cannot open the ring buffer of file events");
+	}
+	if (code) {
+		hl_capture_free(capture);
+		return code;
+	}
+	*ret = capture;
+	return 0;
+}
+
+void hl_capture_free(struct hl_capture *capture)
+{
+	if (!capture)
+		return;
+	hl_cpus_done(capture);
+	ring_buffer__free(capture->ring);
+	if (capture->stats_fd >= 0)
+		(void)close(capture->stats_fd);
+	unload(capture);
+	free(capture);
+}
+
+enum hl_capture_walk hl_capture_walk(const struct hl_capture *capture, const char **ret_why)
+{
+	*ret_why = capture->why;
+	return capture->walk;
+}
+
+int hl_capture_add_target(struct hl_capture *capture, pid_t tgid, struct hl_err *err)
+{
+	uint32_t key = (uint32_t)tgid;
+	uint8_t one = 1;
+	int code = bpf_map_update_elem(bpf_map__fd(capture->skel->maps.targets), &key, &one, BPF_ANY);
+
+	return code ? hl_err_errno(err, code, "cannot add process %d to the filter", (int)tgid) : 0;
+}
+
+int hl_capture_start(struct hl_capture *capture, struct hl_err *err)
+{
+	int code;
+
+	if (capture->options.only_targets) {
+		capture->skel->links.on_fork = bpf_program__attach(capture->skel->progs.on_fork);
+		capture->skel->links.on_exit = bpf_program__attach(capture->skel->progs.on_exit);
+		if (!capture->skel->links.on_fork || !capture->skel->links.on_exit)
+			return hl_err_errno(err, -errno, "cannot follow forks and exits");
+	}
+	/* Run times are counted only while this descriptor is open. Not having them is no failure. */
+	capture->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	code = hl_cpus_update(capture, err);
+	capture->started = code == 0;
+	return code;
+}
+
+void hl_capture_stop(struct hl_capture *capture)
+{
+	hl_cpus_stop(capture);
+	capture->started = false;
+}
+
+int hl_capture_files_fd(const struct hl_capture *capture)
+{
+	return ring_buffer__epoll_fd(capture->ring);
+}
+
+int hl_capture_read_files(struct hl_capture *capture, hl_capture_file_fn fn, void *ctx)
+{
+	int n;
+
+	capture->file_fn = fn;
+	capture->file_ctx = ctx;
+	n = ring_buffer__consume(capture->ring);
+	return n < 0 ? n : 0;
+}
+
+void hl_capture_settle_file(struct hl_capture *capture, const struct hl_file_key *key, uint32_t id)
+{
+	struct hl_file settled = { .id = id, .settled = 1 };
+
+	(void)bpf_map_update_elem(bpf_map__fd(capture->skel->maps.files), key, &settled, BPF_EXIST);
+}
+
+static void read_counters(struct hl_capture *capture, struct hl_counters *ret)
+{
+	int cpus = libbpf_num_possible_cpus();
+	_cleanup_free_ struct hl_counters *per_cpu = calloc(cpus > 0 ? (size_t)cpus : 1, sizeof(*per_cpu));
+	uint32_t zero = 0;
+
+	memset(ret, 0, sizeof(*ret));
+	if (!per_cpu || cpus <= 0 ||
+	    bpf_map_lookup_elem(bpf_map__fd(capture->skel->maps.counters), &zero, per_cpu))
+		return;
+	for (int cpu = 0; cpu < cpus; cpu++)
+		for (int i = 0; i < HL_COUNTER_MAX; i++)
+			ret->value[i] += per_cpu[cpu].value[i];
+}
+
+/* The kernel tells a map's memory only in its fdinfo. */
+static uint64_t map_memory(int fd)
+{
+	char path[64], line[128];
+	unsigned long long bytes = 0;
+	_cleanup_fclose_ FILE *f = NULL;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "memlock: %llu", &bytes) == 1)
+			break;
+	return bytes;
+}
+
+static uint64_t all_map_memory(struct hl_capture *capture)
+{
+	uint64_t bytes = 0;
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, capture->skel->obj)
+		bytes += map_memory(bpf_map__fd(map));
+	for (int i = 0; i < 2; i++)
+		bytes += map_memory(capture->sides[i].counts) + map_memory(capture->sides[i].stacks) +
+			 map_memory(capture->sides[i].processes);
+	return bytes;
+}
+
+void hl_capture_stats(struct hl_capture *capture, struct hl_capture_stats *ret)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof(info);
+
+	*ret = (struct hl_capture_stats){ 0 };
+	read_counters(capture, &ret->counters);
+	if (capture->options.event->software_clock)
+		ret->expected = (uint64_t)((double)hl_cpus_enabled_ns(capture) *
+					   capture->options.frequency / 1e9);
+	if (!bpf_obj_get_info_by_fd(bpf_program__fd(capture->skel->progs.on_sample), &info, &size)) {
+		ret->program_ns = info.run_time_ns;
+		ret->program_ns_known = capture->stats_fd >= 0;
+	}
+	for (size_t i = 0; i < capture->n_events; i++)
+		ret->cpus += capture->events[i].fd >= 0;
+	ret->map_bytes = all_map_memory(capture);
+}

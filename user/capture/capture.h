@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_CAPTURE_CAPTURE_H
+#define HL_CAPTURE_CAPTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include <hotleaf/abi.h>
+
+struct hl_event_choice;
+struct hl_window;
+
+struct hl_capture_options {
+	const struct hl_event_choice *event;
+	unsigned int frequency;	    /* Hz */
+	unsigned int max_depth;	    /* user frames a stack, at most HL_MAX_FRAMES */
+	unsigned int map_samples;   /* distinct samples between two drains; 0: by CPUs and frequency */
+	unsigned int map_stacks;    /* distinct stacks between two drains; 0: twice as many */
+	unsigned int map_processes; /* 0: 8,192 */
+	bool only_targets;	    /* sample only processes given by hl_capture_add_target() */
+	bool kernel_walk;	    /* do not walk in the program: as where the self-test fails */
+	unsigned int slow_us;	    /* tests: time that the program loses in each run */
+};
+
+/* How user stacks are walked, by the self-test's verdict. */
+enum hl_capture_walk {
+	HL_CAPTURE_WALK_OWN,	/* mappings looked up and stacks walked by our program */
+	HL_CAPTURE_WALK_KERNEL, /* by the kernel, raw addresses; see hl_capture_options.kernel_walk */
+};
+
+struct hl_capture;
+
+/*
+ * Loads the programs and opens the events, disabled, on every CPU that is online, after the self-test. Owned
+ * by the caller. 0 or -errno with the reason. hl_capture_free() stops what runs and accepts NULL.
+ */
+int hl_capture_new(const struct hl_capture_options *options, struct hl_capture **ret, struct hl_err *err);
+void hl_capture_free(struct hl_capture *capture);
+
+/* What the self-test allowed, and why not more: "" or a sentence. Lives as long as the capture. */
+enum hl_capture_walk hl_capture_walk(const struct hl_capture *capture, const char **ret_why);
+
+/* Samples process @tgid and, from now on, its descendants. Before or after the start. */
+int hl_capture_add_target(struct hl_capture *capture, pid_t tgid, struct hl_err *err);
+
+int hl_capture_start(struct hl_capture *capture, struct hl_err *err);
+/* Ends sampling. What was sampled stays in the maps for two more drains. */
+void hl_capture_stop(struct hl_capture *capture);
+
+/*
+ * Flips the side, waits until no program can still write to the old one, and moves what it holds into
+ * @window. Also opens events on CPUs that came online and closes those of CPUs that went. Call it about once
+ * a second, and twice after hl_capture_stop().
+ */
+int hl_capture_drain(struct hl_capture *capture, struct hl_window *window, struct hl_err *err);
+
+/* A descriptor that polls readable while file events are waiting. */
+int hl_capture_files_fd(const struct hl_capture *capture);
+typedef void (*hl_capture_file_fn)(void *ctx, const struct hl_file_event *event);
+/* Hands every waiting file event to @fn. May run in another thread than the rest. 0 or -errno. */
+int hl_capture_read_files(struct hl_capture *capture, hl_capture_file_fn fn, void *ctx);
+/* No more events for the file of this key and id: it was opened, or never will be. */
+void hl_capture_settle_file(struct hl_capture *capture, const struct hl_file_key *key, uint32_t id);
+
+struct hl_capture_stats {
+	struct hl_counters counters; /* since the start, all CPUs */
+	uint64_t expected;	     /* samples due by the clock; 0 where the event does not tell */
+	uint64_t program_ns;	     /* spent in the sampling program; 0 where the kernel does not tell */
+	uint64_t map_bytes;	     /* memory of all BPF maps, as the kernel accounts it */
+	unsigned int cpus;	     /* with an event now */
+	bool program_ns_known;
+};
+void hl_capture_stats(struct hl_capture *capture, struct hl_capture_stats *ret);
+
+#endif

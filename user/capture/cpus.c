@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "capture/internal.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "base/cleanup.h"
+#include "bpf/hotleaf.skel.h"
+#include "capture/event.h"
+
+#define ONLINE_LIST "/sys/devices/system/cpu/online"
+
+int hl_cpus_parse(const char *list, bool *set, size_t n)
+{
+	const char *at = list;
+	char *after;
+
+	memset(set, 0, n * sizeof(*set));
+	do {
+		unsigned long first, last;
+
+		if (*at < '0' || *at > '9')
+			return -EINVAL;
+		first = last = strtoul(at, &after, 10);
+		at = after;
+		if (*at == '-') {
+			if (at[1] < '0' || at[1] > '9')
+				return -EINVAL;
+			last = strtoul(at + 1, &after, 10);
+			at = after;
+		}
+		if (last < first || last >= n)
+			return -EINVAL;
+		for (unsigned long cpu = first; cpu <= last; cpu++)
+			set[cpu] = true;
+	} while (*at++ == ',');
+	return at[-1] == '\0' || at[-1] == '\n' ? 0 : -EINVAL;
+}
+
+static int read_online(bool *set, size_t n, struct hl_err *err)
+{
+	_cleanup_fclose_ FILE *f = fopen(ONLINE_LIST, "re");
+	char line[4096];
+
+	if (!f)
+		return hl_err_errno(err, -errno, "cannot read '%s'", ONLINE_LIST);
+	if (!fgets(line, sizeof(line), f) || hl_cpus_parse(line, set, n))
+		return hl_err_set(err, -EINVAL, "'%s' holds no list of CPUs", ONLINE_LIST);
+	return 0;
+}
+
+static int open_cpu(struct hl_capture *capture, int cpu, struct hl_err *err)
+{
+	struct hl_cpu_event *event = &capture->events[cpu];
+	int fd = hl_event_open(capture->options.event, capture->options.frequency, cpu, err);
+
+	if (fd < 0)
+		return fd;
+	/* The link owns the descriptor from here on, and enables the event. */
+	event->link = bpf_program__attach_perf_event(capture->skel->progs.on_sample, fd);
+	if (!event->link) {
+		int code = -errno;
+
+		(void)close(fd);
+		return hl_err_errno(err, code, "cannot attach the sampling program to the event of CPU %d",
+				    cpu);
+	}
+	event->fd = fd;
+	return 0;
+}
+
+static uint64_t enabled_ns(int fd)
+{
+	struct hl_event_count count;
+
+	return read(fd, &count, sizeof(count)) == (ssize_t)sizeof(count) ? count.enabled_ns : 0;
+}
+
+static void close_cpu(struct hl_capture *capture, struct hl_cpu_event *event)
+{
+	capture->gone_enabled_ns += enabled_ns(event->fd);
+	(void)bpf_link__destroy(event->link);
+	*event = (struct hl_cpu_event){ .fd = -1 };
+}
+
+int hl_cpus_update(struct hl_capture *capture, struct hl_err *err)
+{
+	_cleanup_free_ bool *online = NULL;
+	int code;
+
+	if (!capture->events) {
+		int n = libbpf_num_possible_cpus();
+
+		if (n <= 0)
+			return hl_err_errno(err, n, "cannot tell the number of CPUs");
+		capture->events = calloc((size_t)n, sizeof(*capture->events));
+		if (!capture->events)
+			return hl_err_set(err, -ENOMEM, "no memory for %d CPUs", n);
+		capture->n_events = (size_t)n;
+		for (int i = 0; i < n; i++)
+			capture->events[i].fd = -1;
+	}
+	online = calloc(capture->n_events, sizeof(*online));
+	if (!online)
+		return hl_err_set(err, -ENOMEM, "no memory for %zu CPUs", capture->n_events);
+	code = read_online(online, capture->n_events, err);
+	for (size_t i = 0; i < capture->n_events && code == 0; i++) {
+		/* An event does not survive its CPU's absence: a CPU that comes back needs a new one. */
+		if (!online[i] && capture->events[i].link)
+			close_cpu(capture, &capture->events[i]);
+		else if (online[i] && !capture->events[i].link)
+			code = open_cpu(capture, (int)i, err);
+		if (code == -ENODEV) /* it went while we looked; the next drain sees it if it comes back */
+			code = 0;
+	}
+	return code;
+}
+
+void hl_cpus_stop(struct hl_capture *capture)
+{
+	for (size_t i = 0; i < capture->n_events; i++)
+		if (capture->events[i].fd >= 0)
+			(void)ioctl(capture->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void hl_cpus_done(struct hl_capture *capture)
+{
+	for (size_t i = 0; i < capture->n_events; i++)
+		if (capture->events[i].link)
+			close_cpu(capture, &capture->events[i]);
+	free(capture->events);
+	capture->events = NULL;
+	capture->n_events = 0;
+}
+
+uint64_t hl_cpus_enabled_ns(const struct hl_capture *capture)
+{
+	uint64_t total = capture->gone_enabled_ns;
+
+	for (size_t i = 0; i < capture->n_events; i++)
+		if (capture->events[i].fd >= 0)
+			total += enabled_ns(capture->events[i].fd);
+	return total;
+}
