@@ -8,14 +8,14 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define USER_CS_32 0x23
 
-static __always_inline bool is_irq_entry(__u64 address)
+__noinline int is_irq_entry(__u64 address)
 {
 	__u32 i;
 
 	for (i = 0; i < HL_MAX_IRQ_RANGES; i++)
 		if (i < n_irq_ranges && address >= irq_start[i] && address < irq_end[i])
-			return true;
-	return false;
+			return 1;
+	return 0;
 }
 
 /* How many of the @n callers in scratch.kernel belong to interrupt work: up to and with its entry; 0: none. */
@@ -26,7 +26,7 @@ __noinline int interrupt_part(__u32 n)
 
 	if (!s)
 		return 0;
-	for (i = 0; i < HL_MAX_FRAMES; i++) {
+	for (i = 0; i < HL_MAX_KERNEL_FRAMES; i++) {
 		if (i >= n)
 			break;
 		if (is_irq_entry(s->kernel[i] - 1))
@@ -66,13 +66,12 @@ __noinline int take_kernel_frames(__u32 from, __u32 n)
 	if (!s)
 		return 0;
 	s->hash = stack_seed + 1;
-	for (i = 0; i < HL_MAX_FRAMES; i++) {
-		__u32 k = from + i;
+	for (i = 0; i < HL_MAX_KERNEL_FRAMES; i++) {
 		__u64 frame;
 
-		if (k >= n || k > HL_MAX_FRAMES)
+		if (from + i >= n)
 			break;
-		frame = s->kernel[k] - 1;
+		frame = s->kernel[(from + i) & (HL_MAX_KERNEL_FRAMES - 1)] - 1;
 		s->stack.frames[i] = frame;
 		s->hash = (s->hash ^ frame) * 0x9e3779b97f4a7c15ULL;
 		s->hash ^= s->hash >> 32;
@@ -81,21 +80,40 @@ __noinline int take_kernel_frames(__u32 from, __u32 n)
 	return i;
 }
 
-/* The kernel's part of a sample taken in kernel mode: its callers, and whether it is interrupt work. */
-static __always_inline void sample_kernel(struct bpf_perf_event_data *ctx, struct scratch *s, __u32 on_side)
+/*
+ * Idle is the idle task waiting for work: in __cpuidle_text, or in what that calls to halt the CPU, which
+ * under a hypervisor lies elsewhere. Two callers are enough; an interrupt taken while idle is no idling.
+ */
+static __always_inline bool is_idling(struct scratch *s, __u32 n)
+{
+	__u32 i;
+
+	for (i = 0; i < 3; i++)
+		if (i < n && s->kernel[i] >= idle_start && s->kernel[i] < idle_end)
+			return true;
+	return false;
+}
+
+/*
+ * The kernel's part of a sample taken in kernel mode: its callers, and whether it is interrupt work. False:
+ * the sample is of the idle task, idling.
+ */
+static __always_inline bool sample_kernel(struct bpf_perf_event_data *ctx, struct scratch *s, __u32 on_side)
 {
 	long bytes = bpf_get_stack(ctx, s->kernel, sizeof(s->kernel), 0);
 	__u32 n, from = 0, irq;
 
 	if (bytes < 0) {
 		count_more(HL_COUNTER_KSTACK_FAILED, 1);
-		return;
+		return true;
 	}
 	n = (__u32)bytes / 8;
+	irq = interrupt_part(n);
+	if (!irq && (s->key.flags & HL_FLAG_IDLE) && is_idling(s, n))
+		return false;
 	/* The first entry is the interrupted instruction itself; the key has it already. */
 	if (n && s->kernel[0] == s->key.ip)
 		from = 1;
-	irq = interrupt_part(n);
 	if (irq) {
 		s->key.flags |= HL_FLAG_IRQ;
 		n = irq;
@@ -105,6 +123,7 @@ static __always_inline void sample_kernel(struct bpf_perf_event_data *ctx, struc
 		s->stack.head.end = HL_WALK_KERNEL_LIMIT;
 	if (s->stack.head.n)
 		s->key.kernel_stack = keep_stack(s, on_side);
+	return true;
 }
 
 /* Fallback where mappings cannot be looked up: the kernel's own frame-pointer walk, as raw addresses. */
@@ -116,11 +135,11 @@ static __always_inline void walk_by_kernel(struct bpf_perf_event_data *ctx, stru
 	s->key.flags |= HL_FLAG_RAW;
 	s->stack.head = (struct hl_stack_head){ .end = HL_WALK_COMPLETE };
 	s->hash = stack_seed;
-	for (i = 0; i < HL_MAX_FRAMES; i++) {
-		if (first + i >= n || first + i > HL_MAX_FRAMES)
+	for (i = 0; i < HL_MAX_KERNEL_FRAMES; i++) {
+		if (first + i >= n)
 			break;
 		s->found.base = HL_FRAME_RAW;
-		s->ip = s->kernel[first + i] - (first + i ? 1 : 0);
+		s->ip = s->kernel[(first + i) & (HL_MAX_KERNEL_FRAMES - 1)] - (first + i ? 1 : 0);
 		if (!append_frame(s))
 			break;
 	}
@@ -256,39 +275,20 @@ static __always_inline void lose_time(void)
 			break;
 }
 
-/* True if the sample is not to be kept: idle, or of a process that was not asked for. Counts it. */
-static __always_inline bool skip_sample(__u32 pid, __u32 tgid, __u64 ip, __u64 period)
+static __always_inline void count_idle(__u64 period)
 {
-	if (pid == 0 && ip >= idle_start && ip < idle_end) {
-		count_more(HL_COUNTER_IDLE, 1);
-		count_more(HL_COUNTER_IDLE_PERIODS, period);
-		return true;
-	}
-	if (use_targets && !bpf_map_lookup_elem(&targets, &tgid)) {
-		count_more(HL_COUNTER_FILTERED, 1);
-		return true;
-	}
-	return false;
+	count_more(HL_COUNTER_IDLE, 1);
+	count_more(HL_COUNTER_IDLE_PERIODS, period);
 }
 
-SEC("perf_event")
-int on_sample(struct bpf_perf_event_data *ctx)
+/* Who is running, and in which mode: everything of the key but stacks and code. */
+static __always_inline void begin_key(struct scratch *s, struct task_struct *task, __u64 ip, __u64 cs)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 ip = ctx->regs.rip, cs = ctx->regs.cs, period = ctx->sample_period;
-	__u32 on_side = *(volatile __u32 *)&side & 1;
-	struct scratch *s = get_scratch();
-
-	count_more(HL_COUNTER_SEEN, 1);
-	count_more(HL_COUNTER_PERIODS, period);
-	if (!s || skip_sample(task->pid, task->tgid, ip, period))
-		return 0;
-	lose_time();
 	__builtin_memset(&s->key, 0, sizeof(s->key));
 	s->key.ip = ip;
-	s->key.mode = (cs & 3) != 3	       ? HL_MODE_KERNEL :
-		      (cs & 0xffff) == USER_CS_32 ? HL_MODE_USER32 :
-						 HL_MODE_USER64;
+	s->key.mode = HL_MODE_KERNEL;
+	if ((cs & 3) == 3)
+		s->key.mode = (cs & 0xffff) == USER_CS_32 ? HL_MODE_USER32 : HL_MODE_USER64;
 	read_process_key(task, &s->key.process);
 	read_cgroup(task, &s->key);
 	bpf_get_current_comm(s->key.comm, sizeof(s->key.comm));
@@ -296,8 +296,34 @@ int on_sample(struct bpf_perf_event_data *ctx)
 		s->key.flags |= HL_FLAG_IDLE;
 	else if (is_kernel_thread(task))
 		s->key.flags |= HL_FLAG_KTHREAD;
-	if (s->key.mode == HL_MODE_KERNEL)
-		sample_kernel(ctx, s, on_side);
+}
+
+SEC("perf_event")
+int on_sample(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 ip = ctx->regs.rip, cs = ctx->regs.cs, period = ctx->sample_period;
+	__u32 on_side = *(volatile __u32 *)&side & 1, tgid = task->tgid;
+	struct scratch *s = get_scratch();
+
+	count_more(HL_COUNTER_SEEN, 1);
+	count_more(HL_COUNTER_PERIODS, period);
+	if (!s)
+		return 0;
+	if (task->pid == 0 && ip >= idle_start && ip < idle_end) {
+		count_idle(period);
+		return 0;
+	}
+	if (use_targets && !bpf_map_lookup_elem(&targets, &tgid)) {
+		count_more(HL_COUNTER_FILTERED, 1);
+		return 0;
+	}
+	lose_time();
+	begin_key(s, task, ip, cs);
+	if (s->key.mode == HL_MODE_KERNEL && !sample_kernel(ctx, s, on_side)) {
+		count_idle(period);
+		return 0;
+	}
 	if (!s->key.flags && task->mm)
 		sample_user(ctx, s, task, on_side);
 	record_process(s, task, on_side);
@@ -327,6 +353,18 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	return 0;
 }
 
+/* A CPU's allocator holds one element until it was first used: then it refills itself ahead of need. */
+static __always_inline int warm_allocator(struct scratch *s, __u32 on_side)
+{
+	void *map = bpf_map_lookup_elem(&stacks, &on_side);
+	__u64 id = 1;
+
+	if (!map)
+		return -1;
+	bpf_map_update_elem(map, &id, &s->stack, BPF_ANY);
+	return bpf_map_delete_elem(map, &id);
+}
+
 /* Arguments: enum hl_selftest_op, address. Runs as the process that tests itself; see capture/selftest.c. */
 SEC("raw_tp")
 int self_test(struct bpf_raw_tracepoint_args *ctx)
@@ -336,6 +374,8 @@ int self_test(struct bpf_raw_tracepoint_args *ctx)
 	struct scratch *s = get_scratch();
 	struct pt_regs regs;
 
+	if (s && op == HL_SELFTEST_WARM)
+		return warm_allocator(s, address);
 	if (!s || !task->mm)
 		return -1;
 	s->word = 8;

@@ -18,8 +18,8 @@
  * A change in between can make a lookup fail; the walk then ends with a reason. It cannot make it lie.
  * The layout of a node is no ABI: user space tests it on a thousand mappings before it trusts it.
  *
- * A node is 256 bytes, aligned to 256. An encoded pointer to it has 2 in its low two bits if it is a node,
- * and the node's type in bits 3 to 6. Word 0 is the parent, then come the pivots, then the slots. Slot i
+ * A node is 256 bytes, aligned to 256. An encoded pointer to it has the node's type in bits 3 to 6; that in
+ * the tree's root has 2 in its low two bits, or it is no node but a single mapping. Word 0 is the parent, then come the pivots, then the slots. Slot i
  * covers the addresses up to and including pivot i; a pivot of zero after the first ends the list.
  */
 
@@ -57,17 +57,19 @@ __noinline int maple_slot(__u64 address, __u32 n_pivots)
 /* Puts the mapping structure that may cover @address into scratch.vma; 0 where there is none. */
 static __always_inline void maple_find(struct scratch *s, __u64 address)
 {
-	__u64 entry = s->mm;
+	__u64 entry;
 	struct mm_struct *mm = (void *)s->mm;
 	int level;
 
 	s->vma = 0;
 	entry = (__u64)BPF_CORE_READ(mm, mm_mt.ma_root);
+	if ((entry & 3) != 2)
+		return;
 	for (level = 0; level < MAPLE_LEVELS; level++) {
 		__u32 type = (entry >> 3) & 15, n_pivots;
 		__u32 slot;
 
-		if ((entry & 3) != 2 || entry <= 4096 || type < MAPLE_LEAF_64 || type > MAPLE_ARANGE_64)
+		if (entry <= 4096 || type < MAPLE_LEAF_64 || type > MAPLE_ARANGE_64)
 			return;
 		n_pivots = type == MAPLE_ARANGE_64 ? MAPLE_ARANGE_PIVOTS : MAPLE_RANGE_PIVOTS;
 		if (bpf_probe_read_kernel(s->node, sizeof(s->node), (void *)(entry & ~255ULL)))

@@ -119,7 +119,7 @@ struct scratch {
 	struct hl_file file;
 	struct hl_process process;
 	struct hl_stack stack;
-	__u64 kernel[HL_MAX_FRAMES + 1];
+	__u64 kernel[HL_MAX_KERNEL_FRAMES];
 };
 
 struct {

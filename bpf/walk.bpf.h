@@ -117,7 +117,7 @@ static __always_inline bool append_frame(struct scratch *s)
 
 	if (n >= max_user_frames || n >= HL_MAX_FRAMES)
 		return false;
-	s->stack.frames[n] = frame;
+	s->stack.frames[n & (HL_MAX_FRAMES - 1)] = frame;
 	s->stack.head.n = n + 1;
 	s->hash = (s->hash ^ frame) * 0x9e3779b97f4a7c15ULL;
 	s->hash ^= s->hash >> 32;

@@ -16,7 +16,8 @@
 #define HL_CODE_LEN	 16  /* code bytes copied at the IP: an instruction has at most 15 */
 #define HL_BEFORE_LEN	 8   /* code bytes copied in front of a kernel IP */
 #define HL_FILE_NAME_LEN 56  /* of a file's base name, cut */
-#define HL_MAX_FRAMES	 511 /* of one stack; the limit in force is an option below it */
+#define HL_MAX_FRAMES	 512 /* user frames of one stack; the limit in force is an option. A power of two */
+#define HL_MAX_KERNEL_FRAMES 128 /* likewise of a kernel stack; the kernel's own default limit is 127 */
 #define HL_MAX_IRQ_RANGES 8
 
 /*
@@ -187,6 +188,7 @@ struct hl_counters {
 enum hl_selftest_op {
 	HL_SELFTEST_LOOKUP = 1,
 	HL_SELFTEST_WALK = 2,
+	HL_SELFTEST_WARM = 3, /* makes this CPU's allocator ready for stacks of side `address` */
 };
 
 struct hl_selftest {

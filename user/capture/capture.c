@@ -35,7 +35,7 @@ static unsigned int max_kernel_frames(void)
 
 	if (f && fscanf(f, "%u", &n) != 1)
 		n = 127;
-	return n < HL_MAX_FRAMES ? n : HL_MAX_FRAMES;
+	return n < HL_MAX_KERNEL_FRAMES ? n : HL_MAX_KERNEL_FRAMES;
 }
 
 static void set_kernel_ranges(struct hotleaf_bpf *skel)

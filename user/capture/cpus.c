@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "base/cleanup.h"
@@ -56,6 +57,18 @@ static int read_online(bool *set, size_t n, struct hl_err *err)
 	return 0;
 }
 
+/* Without this the first samples of a CPU find no memory for their stacks. No harm if it fails. */
+static void warm_cpu(struct hl_capture *capture, int cpu)
+{
+	for (uint64_t side = 0; side < 2; side++) {
+		uint64_t args[2] = { HL_SELFTEST_WARM, side };
+		LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args),
+			    .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = (unsigned int)cpu);
+
+		(void)bpf_prog_test_run_opts(bpf_program__fd(capture->skel->progs.self_test), &opts);
+	}
+}
+
 static int open_cpu(struct hl_capture *capture, int cpu, struct hl_err *err)
 {
 	struct hl_cpu_event *event = &capture->events[cpu];
@@ -63,6 +76,7 @@ static int open_cpu(struct hl_capture *capture, int cpu, struct hl_err *err)
 
 	if (fd < 0)
 		return fd;
+	warm_cpu(capture, cpu);
 	/* The link owns the descriptor from here on, and enables the event. */
 	event->link = bpf_program__attach_perf_event(capture->skel->progs.on_sample, fd);
 	if (!event->link) {

@@ -8,6 +8,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/cleanup.h"
 #include "bpf/hotleaf.skel.h"
 #include "sample/window.h"
 
