@@ -261,18 +261,20 @@ static __always_inline void count_sample(struct scratch *s, __u64 ip, __u64 peri
 	__sync_fetch_and_add(&known->periods, period);
 }
 
+static long is_late(__u32 round, __u64 *until)
+{
+	return bpf_ktime_get_ns() >= *until;
+}
+
 /* Tests only: makes a run slow, so that a drain that does not wait for it is found out. */
 static __always_inline void lose_time(void)
 {
-	__u64 start;
-	int i;
+	__u64 until;
 
 	if (!slow_ns)
 		return;
-	start = bpf_ktime_get_ns();
-	for (i = 0; i < 20000; i++)
-		if (bpf_ktime_get_ns() - start > slow_ns)
-			break;
+	until = bpf_ktime_get_ns() + slow_ns;
+	bpf_loop(1 << 20, is_late, &until, 0);
 }
 
 static __always_inline void count_idle(__u64 period)
