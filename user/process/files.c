@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "process/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+/* A file whose processes die before it can be opened is tried this often; then it stays without names. */
+enum { MAX_TRIES = 50 };
+
+struct hl_files {
+	struct hl_open_file *items; /* by id */
+	size_t n, cap;
+	int proc_fd;
+};
+
+struct hl_files *hl_files_new(int proc_fd)
+{
+	struct hl_files *files = calloc(1, sizeof(*files));
+
+	if (files)
+		files->proc_fd = proc_fd;
+	return files;
+}
+
+void hl_files_free(struct hl_files *files)
+{
+	if (!files)
+		return;
+	for (size_t i = 0; i < files->n; i++) {
+		hl_cleanup_close(&files->items[i].fd);
+		free(files->items[i].path);
+	}
+	free(files->items);
+	free(files);
+}
+
+const struct hl_open_file *hl_files_get(const struct hl_files *files, uint32_t id)
+{
+	return id < files->n && files->items[id].state != HL_FILE_UNSEEN ? &files->items[id] : NULL;
+}
+
+static struct hl_open_file *make_entry(struct hl_files *files, uint32_t id)
+{
+	if (id >= HL_FILE_LIMIT || hl_grow(&files->items, &files->cap, id + 1, sizeof(*files->items), HL_FILE_LIMIT))
+		return NULL;
+	for (; files->n <= id; files->n++)
+		files->items[files->n] = (struct hl_open_file){ .fd = -1 };
+	return &files->items[id];
+}
+
+/* Whether @st is the file that was sampled. Inode and device are not compared: overlayfs reports its own. */
+static bool is_sampled_file(const struct stat *st, const struct hl_file_key *key)
+{
+	return (uint64_t)st->st_size == key->size && (uint64_t)st->st_mtim.tv_sec == key->mtime_sec &&
+	       (uint64_t)st->st_mtim.tv_nsec == key->mtime_nsec;
+}
+
+/* A readable descriptor for what @path_fd (O_PATH) names, if that is the sampled file. -errno. */
+static int reopen_regular(int path_fd, const struct hl_file_key *key, bool *ret_deleted)
+{
+	char self[64];
+	struct stat st;
+	int fd;
+
+	if (fstat(path_fd, &st))
+		return -errno;
+	/* Before it is opened: opening a FIFO or a device can block or act. */
+	if (!S_ISREG(st.st_mode))
+		return -EMEDIUMTYPE;
+	if (!is_sampled_file(&st, key))
+		return -ESTALE;
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
+	fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	*ret_deleted = st.st_nlink == 0;
+	return fd;
+}
+
+/* Where a magic link points, or NULL. A name that ends in " (deleted)" may really be called so. */
+static char *read_link(int dir_fd, const char *link, bool deleted)
+{
+	char text[PATH_MAX + 16];
+	ssize_t n = readlinkat(dir_fd, link, text, sizeof(text) - 1);
+
+	if (n <= 0)
+		return NULL;
+	text[n] = '\0';
+	if (deleted && hl_ends_with(text, " (deleted)"))
+		text[n - (ssize_t)strlen(" (deleted)")] = '\0';
+	return strdup(text);
+}
+
+/* By a magic link of /proc: map_files or exe, which work for deleted files and over mount namespaces. */
+static int open_link(const struct hl_files *files, const char *link, const struct hl_file_event *event,
+		     struct hl_open_file *file)
+{
+	_cleanup_close_ int path_fd = openat(files->proc_fd, link, O_PATH | O_CLOEXEC);
+	char *path;
+	int fd;
+
+	if (path_fd < 0)
+		return -errno;
+	fd = reopen_regular(path_fd, &event->key, &file->deleted);
+	if (fd < 0)
+		return fd;
+	path = read_link(files->proc_fd, link, file->deleted);
+	if (path) {
+		free(file->path);
+		file->path = path;
+		file->has_path = true;
+	}
+	return fd;
+}
+
+/* The path in the line of a maps file whose mapping starts at @start. Allocated; NULL if there is none. */
+static char *find_in_maps(int proc_fd, const char *maps, uint64_t start)
+{
+	_cleanup_free_ char *line = NULL;
+	_cleanup_fclose_ FILE *f = NULL;
+	unsigned long at;
+	size_t size = 0;
+	int fd = openat(proc_fd, maps, O_RDONLY | O_CLOEXEC), skip;
+
+	f = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!f) {
+		hl_cleanup_close(&fd);
+		return NULL;
+	}
+	while (getline(&line, &size, f) > 0) {
+		skip = 0;
+		if (sscanf(line, "%lx-%*x %*s %*x %*s %*u %n", &at, &skip) < 1 || at != start || !skip)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		return line[skip] == '/' ? strdup(line + skip) : NULL;
+	}
+	return NULL;
+}
+
+/* By name, in the root that the process sees. For a process whose first thread has ended. */
+static int open_by_name(const struct hl_files *files, const struct hl_file_event *event,
+			struct hl_open_file *file)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	_cleanup_close_ int root = -1, path_fd = -1;
+	_cleanup_free_ char *path = NULL;
+	char name[96];
+	int fd;
+
+	(void)snprintf(name, sizeof(name), "%u/task/%u/maps", event->tgid, event->tid);
+	path = find_in_maps(files->proc_fd, name, event->start);
+	if (!path)
+		return -ENOENT;
+	(void)snprintf(name, sizeof(name), "%u/task/%u/root", event->tgid, event->tid);
+	root = openat(files->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	path_fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	if (path_fd < 0)
+		return -errno;
+	fd = reopen_regular(path_fd, &event->key, &file->deleted);
+	if (fd < 0)
+		return fd;
+	free(file->path);
+	file->path = TAKE_PTR(path);
+	file->has_path = true;
+	return fd;
+}
+
+static int open_any_way(const struct hl_files *files, const struct hl_file_event *event,
+			struct hl_open_file *file)
+{
+	char link[96];
+	int fd, first;
+
+	(void)snprintf(link, sizeof(link), "%u/map_files/%llx-%llx", event->tgid,
+		       (unsigned long long)event->start, (unsigned long long)event->end);
+	fd = first = open_link(files, link, event, file);
+	if (fd < 0)
+		fd = open_by_name(files, event, file);
+	if (fd < 0) {
+		(void)snprintf(link, sizeof(link), "%u/task/%u/exe", event->tgid, event->tid);
+		fd = open_link(files, link, event, file);
+	}
+	return fd < 0 ? first : fd;
+}
+
+enum hl_file_state hl_files_open(struct hl_files *files, const struct hl_file_event *event)
+{
+	struct hl_open_file *file = make_entry(files, event->id);
+	int fd;
+
+	if (!file)
+		return HL_FILE_REFUSED;
+	if (file->state == HL_FILE_OPEN || file->state == HL_FILE_REFUSED)
+		return file->state;
+	if (!file->path)
+		file->path = strndup(event->name, sizeof(event->name));
+	file->key = event->key;
+	file->tries++;
+	fd = open_any_way(files, event, file);
+	file->fd = fd < 0 ? -1 : fd;
+	file->error = fd < 0 ? fd : 0;
+	file->state = fd >= 0					      ? HL_FILE_OPEN :
+		      fd == -EMEDIUMTYPE || file->tries >= MAX_TRIES ? HL_FILE_REFUSED :
+								       HL_FILE_FAILED;
+	return file->state;
+}

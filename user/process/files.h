@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_PROCESS_FILES_H
+#define HL_PROCESS_FILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sample/window.h"
+
+/*
+ * The files that sampled code comes from, by the id that the program gave them. They are opened through the
+ * process that maps them, while it lives, and only if they are the very file that was sampled: same size
+ * and modification time. Nothing is read here: what is in a file is for others, in a sandbox, to parse.
+ */
+
+enum hl_file_state {
+	HL_FILE_UNSEEN = 0,   /* no event of it was handled */
+	HL_FILE_OPEN = 1,     /* the descriptor is good */
+	HL_FILE_FAILED = 2,   /* its process ended, or it could not be opened: another try may follow */
+	HL_FILE_REFUSED = 3,  /* never: no regular file, or failed too often */
+};
+
+struct hl_open_file {
+	struct hl_file_key key;
+	uint32_t state; /* enum hl_file_state */
+	uint32_t tries;
+	int fd;	       /* -1 unless open */
+	int error;     /* of the last try, negative errno */
+	bool deleted;  /* it had no name any more when it was opened */
+	bool has_path; /* `path` is one, not only a base name */
+	char *path;    /* as its process sees it; a base name from the event if it could not be opened */
+};
+
+struct hl_files;
+
+/* A registry that opens files below @proc_fd, an open /proc, which stays the caller's. NULL: no memory. */
+struct hl_files *hl_files_new(int proc_fd);
+void hl_files_free(struct hl_files *files);
+
+/*
+ * Opens the file of @event unless it is open. Returns its state after that: OPEN and REFUSED are final, so
+ * that no more events are wanted.
+ */
+enum hl_file_state hl_files_open(struct hl_files *files, const struct hl_file_event *event);
+
+/* The file with that id; NULL if no event of it was handled. Valid until the next hl_files_open(). */
+const struct hl_open_file *hl_files_get(const struct hl_files *files, uint32_t id);
+
+#endif
