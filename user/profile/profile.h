@@ -24,17 +24,18 @@ enum hl_frame_kind {
  * files of strangers): a writer makes them safe for its format.
  */
 struct hl_frame {
-	uint8_t kind;	     /* enum hl_frame_kind */
+	uint8_t kind;        /* enum hl_frame_kind */
 	uint8_t insn_class;  /* of a leaf: enum hl_insn_class */
-	bool kernel;	     /* of a leaf: kernel code */
+	bool kernel;         /* of a leaf: kernel code */
 	struct hl_id binary; /* content id of the file; zero for marks and roots */
 	/*
 	 * ELF address: of a function its start, of a leaf the instruction's. Identity is the kind, binary,
-	 * address and, where the address is 0 or the binary is zero, the name.
+	 * address and, where the address is 0, the binary is zero or the function is inlined, the name.
 	 */
 	uint64_t address;
 	uint64_t offset; /* of a leaf: from its function's start */
-	const char *name; /* function name, or the instruction's text; marks and roots without brackets missing */
+	/* Function name or the instruction's text, shown as it is: a mark brings its brackets. */
+	const char *name;
 	size_t name_len;
 	const char *module; /* file name shown, e.g. /usr/lib/libc.so.6 or a kernel module; "" if none */
 	size_t module_len;
@@ -42,11 +43,11 @@ struct hl_frame {
 
 /* A node of the calling-context tree after hl_profile_finish(). */
 struct hl_node {
-	uint32_t frame;	 /* index into the frames */
-	uint32_t parent; /* node index; the root node 0 is its own parent */
-	uint32_t end;	 /* one past the last node of its subtree */
-	uint32_t depth;	 /* the root node has 0 */
-	uint64_t self, total;		    /* samples */
+	uint32_t frame;                     /* index into the frames */
+	uint32_t parent;                    /* node index; the root node 0 is its own parent */
+	uint32_t end;                       /* one past the last node of its subtree */
+	uint32_t depth;                     /* the root node has 0 */
+	uint64_t self, total;               /* samples */
 	uint64_t self_weight, total_weight; /* sums of sample periods, in the profile's unit */
 };
 
@@ -54,18 +55,19 @@ struct hl_node {
 struct hl_loss {
 	const char *name; /* short, stable: "stack map full" */
 	const char *help; /* what it means and what to do */
-	uint64_t count;	  /* samples */
+	uint64_t count;   /* samples */
 };
 
 /* What an output says about itself. Strings are borrowed and outlive the profile's writers. */
 struct hl_profile_meta {
 	const char *host, *kernel, *version, *event, *decoders;
-	const char *unit; /* of weights: "nanoseconds" or "cycles" */
-	bool precise;	  /* the event gives the exact instruction */
-	uint32_t frequency; /* Hz */
-	uint32_t cpus;	    /* online while sampling */
+	const char *unit;          /* of weights: "nanoseconds" or "cycles" */
+	bool precise;              /* the event gives the exact instruction */
+	uint32_t frequency;        /* Hz */
+	uint32_t cpus;             /* online while sampling */
 	uint64_t start_ns, end_ns; /* since the epoch */
-	uint64_t expected, seen, idle, filtered; /* samples: due, run through our program, idle, not asked for */
+	/* Samples: due, run through our program, idle, not asked for. */
+	uint64_t expected, seen, idle, filtered;
 	double busy_cpus;     /* average number of CPUs that were not idle */
 	double cost_programs; /* CPUs used by the BPF programs, average; negative: not known */
 	double cost_process;  /* CPUs used by hotleaf itself, average; negative: not known */
@@ -81,7 +83,10 @@ struct hl_profile;
 struct hl_profile *hl_profile_new(void);
 void hl_profile_free(struct hl_profile *profile);
 
-/* Interns a frame, copying its strings. 0 with its index in @ret, -ENOMEM, or -E2BIG at 2³⁰ frames. */
+/*
+ * Interns a frame, copying its strings. 0 with its index in @ret, -ENOMEM, or -E2BIG at 2³⁰ frames. Of two
+ * frames with one identity and different strings the one is kept that comes first in byte order.
+ */
 int hl_profile_frame(struct hl_profile *profile, const struct hl_frame *frame, uint32_t *ret);
 
 /*
@@ -92,12 +97,13 @@ int hl_profile_add(struct hl_profile *profile, const uint32_t *frames, size_t n,
 		   uint64_t weight);
 
 /*
- * Puts the nodes into preorder, siblings in their order on the page (instructions by address, all others by
- * name, then address, then id), and sums totals. Nothing may be added afterwards. 0 or -ENOMEM.
+ * Puts the nodes into preorder, siblings in their order on the page (functions by name, then address, then
+ * id; after them instructions by address), and sums totals. Frames get new indices, in that order too, so
+ * that all that follows depends only on what was added. Nothing may be added afterwards. 0 or -ENOMEM.
  */
 int hl_profile_finish(struct hl_profile *profile);
 
-/* After hl_profile_finish(): all nodes, node 0 the root of roots with every sample below it. */
+/* After hl_profile_finish(): all nodes, node 0 the root of roots, "all", with every sample below it. */
 const struct hl_node *hl_profile_nodes(const struct hl_profile *profile, uint32_t *ret_n);
 /* Frame @index; its strings live as long as the profile and are NUL-terminated. */
 const struct hl_frame *hl_profile_get_frame(const struct hl_profile *profile, uint32_t index);
