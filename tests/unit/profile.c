@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/str.h"
+
 #include "harness.h"
 
 static uint32_t frame_of(struct hl_profile *p, int kind, uint64_t binary, uint64_t address, const char *name)
@@ -95,5 +97,226 @@ HL_TEST(totals_and_order_of_siblings)
 		CHECK_INT(nodes[i].depth, want[i].depth);
 		CHECK_INT(nodes[i].end, want[i].end);
 	}
+	hl_profile_free(p);
+}
+
+/* ---- any order of adding gives one result ---------------------------------------------------------------- */
+
+enum { N_STACKS = 3000, N_FRAMES = 60, DEPTH = 12 };
+
+struct stack {
+	unsigned int frames[DEPTH];
+	size_t n;
+	uint64_t count;
+};
+
+static uint32_t next_random(uint32_t *state)
+{
+	*state = *state * 1664525 + 1013904223;
+	return *state >> 8;
+}
+
+static void make_stacks(struct stack *stacks)
+{
+	uint32_t state = 1;
+
+	for (int i = 0; i < N_STACKS; i++) {
+		stacks[i].n = 1 + next_random(&state) % DEPTH;
+		stacks[i].count = next_random(&state) % 9;
+		for (size_t k = 0; k < stacks[i].n; k++)
+			stacks[i].frames[k] = next_random(&state) % (k < 3 ? 3 : N_FRAMES);
+	}
+}
+
+/* Frame @number, of every kind; @path is what may differ between two sightings of one file. */
+static uint32_t numbered_frame(struct hl_profile *p, unsigned int number, const char *path)
+{
+	char name[32];
+	struct hl_frame frame = { .kind = (uint8_t)(number % 7),
+				  .binary = { number % 5, number % 3 },
+				  .address = number % 4 ? 0x1000 + number / 2 : 0,
+				  .name = name,
+				  .module = path,
+				  .module_len = strlen(path) };
+	uint32_t index;
+
+	frame.name_len = (size_t)snprintf(name, sizeof(name), "name%u", number % 23);
+	CHECK_INT(hl_profile_frame(p, &frame, &index), 0);
+	return index;
+}
+
+static struct hl_profile *build(const struct stack *stacks, unsigned int first, unsigned int stride)
+{
+	struct hl_profile *p = hl_profile_new();
+	uint32_t indices[DEPTH];
+
+	for (unsigned int i = 0; i < N_STACKS; i++) {
+		const struct stack *s = &stacks[(first + i * stride) % N_STACKS];
+
+		for (size_t k = 0; k < s->n; k++)
+			indices[k] = numbered_frame(p, s->frames[k], (first + i) % 2 ? "/a/lib" : "/b/lib");
+		add(p, indices, s->n, s->count);
+	}
+	CHECK_INT(hl_profile_finish(p), 0);
+	check_tree(p);
+	return p;
+}
+
+/* All that a writer can see of @p, as text. */
+static void dump(const struct hl_profile *p, struct hl_str *out)
+{
+	uint32_t n, i;
+	const struct hl_node *nodes = hl_profile_nodes(p, &n);
+	struct hl_id id;
+
+	for (i = 0; i < n; i++) {
+		id = hl_profile_node_id(p, i);
+		hl_str_addf(out, "%u %u %u %u %lu %lu %lx%lx\n", nodes[i].frame, nodes[i].parent,
+			    nodes[i].end, nodes[i].depth, nodes[i].self, nodes[i].total_weight, id.hi, id.lo);
+	}
+	for (i = 0; i < hl_profile_n_frames(p); i++) {
+		const struct hl_frame *frame = hl_profile_get_frame(p, i);
+
+		id = hl_profile_frame_id(p, i);
+		hl_str_addf(out, "%u %lx %s %s %lx%lx\n", frame->kind, frame->address, frame->name,
+			    frame->module, id.hi, id.lo);
+	}
+}
+
+HL_TEST(order_of_adding_does_not_matter)
+{
+	static struct stack stacks[N_STACKS];
+	static const unsigned int orders[][2] = { { 0, 1 }, { 17, 7 }, { 2999, 1999 }, { 1000, 11 } };
+	_cleanup_str_ struct hl_str want = { 0 };
+	struct hl_profile *p;
+
+	make_stacks(stacks);
+	p = build(stacks, 0, 1);
+	dump(p, &want);
+	hl_profile_free(p);
+	for (int i = 1; i < 4; i++) {
+		_cleanup_str_ struct hl_str got = { 0 };
+
+		p = build(stacks, orders[i][0], orders[i][1]);
+		dump(p, &got);
+		hl_profile_free(p);
+		CHECK_STR(got.data, want.data);
+	}
+	CHECK(want.len > 100000);
+}
+
+/* ---- identity -------------------------------------------------------------------------------------------- */
+
+HL_TEST(address_is_identity_and_name_a_label)
+{
+	struct hl_profile *p = hl_profile_new();
+	uint32_t f = frame_of(p, HL_FRAME_USER, 1, 0x10, "f");
+
+	CHECK(frame_of(p, HL_FRAME_USER, 1, 0x20, "f") != f);
+	CHECK(frame_of(p, HL_FRAME_USER, 2, 0x10, "f") != f);
+	CHECK(frame_of(p, HL_FRAME_INSN, 1, 0x10, "f") != f);
+	CHECK_INT(frame_of(p, HL_FRAME_USER, 1, 0x10, "alias"), f);
+	CHECK_STR(hl_profile_get_frame(p, f)->name, "alias"); /* the least of both */
+	CHECK_INT(frame_of(p, HL_FRAME_USER, 1, 0x10, "zzz"), f);
+	CHECK_STR(hl_profile_get_frame(p, f)->name, "alias");
+	hl_profile_free(p);
+}
+
+HL_TEST(name_is_identity_where_no_address_can_be)
+{
+	struct hl_profile *p = hl_profile_new();
+
+	CHECK(frame_of(p, HL_FRAME_ROOT, 0, 0, "a") != frame_of(p, HL_FRAME_ROOT, 0, 0, "b"));
+	CHECK(frame_of(p, HL_FRAME_JIT, 0, 0x10, "a") != frame_of(p, HL_FRAME_JIT, 0, 0x10, "b"));
+	CHECK(frame_of(p, HL_FRAME_USER, 1, 0, "a") != frame_of(p, HL_FRAME_USER, 1, 0, "b"));
+	/* Inlined into each other, both start at one address. */
+	CHECK(frame_of(p, HL_FRAME_INLINED, 1, 0x10, "a") != frame_of(p, HL_FRAME_INLINED, 1, 0x10, "b"));
+	hl_profile_free(p);
+}
+
+HL_TEST(ids_are_the_same_on_every_host)
+{
+	struct hl_profile *p = hl_profile_new();
+	uint32_t app = frame_of(p, HL_FRAME_ROOT, 0, 0, "app"),
+		 main_ = frame_of(p, HL_FRAME_USER, 7, 0x40, "main");
+	struct hl_id id;
+	uint32_t n;
+
+	add(p, (uint32_t[]){ app, main_ }, 2, 1);
+	CHECK_INT(hl_profile_finish(p), 0);
+	CHECK_INT(hl_profile_nodes(p, &n)[2].depth, 2);
+	/* They are on disk: a change of these two figures is a change of the format. */
+	id = hl_profile_frame_id(p, hl_profile_nodes(p, &n)[2].frame);
+	CHECK_INT(id.lo, 0x1233d620d6921547);
+	id = hl_profile_node_id(p, 2);
+	CHECK_INT(id.lo, 0xe59e46bc5f37d384);
+	hl_profile_free(p);
+}
+
+HL_TEST(names_of_any_bytes_are_kept)
+{
+	struct hl_profile *p = hl_profile_new();
+	static const char raw[] = "a\0b\xff";
+	struct hl_frame frame = { .kind = HL_FRAME_USER, .name = raw, .name_len = 4 };
+	uint32_t index;
+
+	CHECK_INT(hl_profile_frame(p, &frame, &index), 0);
+	CHECK_INT(hl_profile_get_frame(p, index)->name_len, 4);
+	CHECK(memcmp(hl_profile_get_frame(p, index)->name, raw, 5) == 0);
+	CHECK_STR(hl_profile_get_frame(p, index)->module, "");
+	hl_profile_free(p);
+}
+
+/* ---- extremes -------------------------------------------------------------------------------------------- */
+
+HL_TEST(empty_profile_is_a_root)
+{
+	struct hl_profile *p = hl_profile_new();
+	uint32_t n;
+
+	CHECK_INT(hl_profile_finish(p), 0);
+	CHECK_INT(hl_profile_nodes(p, &n)[0].end, 1);
+	CHECK_INT(n, 1);
+	CHECK_STR(frame_at(p, &hl_profile_nodes(p, &n)[0])->name, "all");
+	hl_profile_free(p);
+}
+
+HL_TEST(recursion_30000_deep)
+{
+	enum { LEVELS = 30000 };
+	struct hl_profile *p = hl_profile_new();
+	uint32_t *stack = malloc(LEVELS * sizeof(*stack)), f = frame_of(p, HL_FRAME_USER, 1, 0x10, "f"), n;
+
+	for (int i = 0; i < LEVELS; i++)
+		stack[i] = f;
+	for (int i = LEVELS; i > 0; i -= 100)
+		add(p, stack, (size_t)i, 1);
+	CHECK_INT(hl_profile_finish(p), 0);
+	check_tree(p);
+	CHECK_INT(hl_profile_nodes(p, &n)[LEVELS].depth, LEVELS);
+	CHECK_INT(n, LEVELS + 1);
+	CHECK_INT(hl_profile_nodes(p, &n)[1].total, LEVELS / 100);
+	CHECK_INT(hl_profile_n_frames(p), 2);
+	free(stack);
+	hl_profile_free(p);
+}
+
+HL_TEST(wide_200000)
+{
+	enum { LEAVES = 200000 };
+	struct hl_profile *p = hl_profile_new();
+	const struct hl_node *nodes;
+	uint32_t stack[2] = { frame_of(p, HL_FRAME_USER, 1, 0x10, "f"), 0 }, n;
+
+	for (uint64_t i = 0; i < LEAVES; i++) {
+		stack[1] = frame_of(p, HL_FRAME_INSN, 1, 0x100 + i * 7919 % LEAVES, "nop");
+		add(p, stack, 2, 1 + i % 3);
+	}
+	CHECK_INT(hl_profile_finish(p), 0);
+	check_tree(p);
+	nodes = hl_profile_nodes(p, &n);
+	CHECK_INT(n, LEAVES + 2);
+	for (uint32_t i = 2; i < n; i++)
+		CHECK_INT(frame_at(p, &nodes[i])->address, 0x100 + i - 2);
 	hl_profile_free(p);
 }
