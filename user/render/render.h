@@ -15,7 +15,7 @@ struct hl_render_options {
 
 /* One output format. A format is a row in its own file. */
 struct hl_writer {
-	const char *format; /* "html", as after -f and as extension of a file name */
+	const char *format;  /* "html", as after -f and as extension of a file name */
 	const char *summary; /* one line for the help */
 	/* Writes the finished @profile to @out. 0 or -errno, with the reason in @err. Does not close @out. */
 	int (*write)(const struct hl_profile *profile, const struct hl_render_options *options, FILE *out,

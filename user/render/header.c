@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <inttypes.h>
+#include <string.h>
+
+#include "render/common.h"
+
+enum { LABEL_COLUMNS = 9 };
+
+/* Appends one fact, clean, wrapped at blanks; the lines after its first are indented. */
+static void add_line(struct hl_str *out, const char *label, const struct hl_str *text, size_t columns)
+{
+	_cleanup_str_ struct hl_str clean = { 0 };
+	size_t column = LABEL_COLUMNS, from, to, width;
+
+	hl_str_addf(out, "%-*s", LABEL_COLUMNS, label);
+	hl_render_clean(&clean, text->data ? text->data : "", text->len, HL_RENDER_NAME_MAX);
+	for (from = 0; from < clean.len; from = to) {
+		to = from;
+		while (to < clean.len && clean.data[to] == ' ')
+			to++;
+		while (to < clean.len && clean.data[to] != ' ')
+			to++;
+		width = hl_render_columns(clean.data + from, to - from);
+		if (column + width > columns && column > LABEL_COLUMNS) {
+			hl_str_addf(out, "\n%-*s", LABEL_COLUMNS, "");
+			column = LABEL_COLUMNS;
+			while (from < to && clean.data[from] == ' ') {
+				from++;
+				width--;
+			}
+		}
+		hl_str_add(out, clean.data + from, to - from);
+		column += width;
+	}
+	hl_str_addc(out, '\n');
+	out->failed |= clean.failed;
+}
+
+static const char *or_unknown(const char *text)
+{
+	return text && *text ? text : "unknown";
+}
+
+static void add_seconds(struct hl_str *out, uint64_t ns)
+{
+	hl_render_decimal(out, (double)ns / 1e9, ns % 1000000000 ? 3 : 0);
+	hl_str_adds(out, " s");
+}
+
+static uint64_t duration(const struct hl_profile_meta *meta)
+{
+	return meta->end_ns > meta->start_ns ? meta->end_ns - meta->start_ns : 0;
+}
+
+void hl_render_title(struct hl_str *out, const struct hl_profile *profile)
+{
+	const struct hl_profile_meta *meta = hl_profile_meta(profile);
+	const char *host = meta->host && *meta->host ? meta->host : "unknown host";
+
+	hl_render_clean(out, host, strlen(host), 256);
+	if (meta->start_ns) {
+		hl_str_adds(out, ", ");
+		hl_render_time(out, meta->start_ns);
+		hl_str_adds(out, ", ");
+		add_seconds(out, duration(meta));
+	}
+}
+
+static void say_time(struct hl_str *s, const struct hl_profile_meta *meta)
+{
+	if (!meta->start_ns) {
+		hl_str_adds(s, "unknown");
+		return;
+	}
+	hl_render_time(s, meta->start_ns);
+	hl_str_adds(s, " to ");
+	hl_render_time(s, meta->end_ns);
+	hl_str_adds(s, ", ");
+	add_seconds(s, duration(meta));
+}
+
+static void say_event(struct hl_str *s, const struct hl_profile_meta *meta)
+{
+	hl_str_adds(s, or_unknown(meta->event));
+	if (meta->frequency)
+		hl_str_addf(s, ", %" PRIu32 " Hz on every CPU", meta->frequency);
+	hl_str_adds(
+		s, meta->precise
+			   ? ", precise: a leaf is the instruction that was executing"
+			   : ", not precise: a leaf may be the instruction after the one that took the time");
+}
+
+static void say_cost(struct hl_str *s, const struct hl_profile_meta *meta)
+{
+	double programs = meta->cost_programs, process = meta->cost_process;
+
+	hl_str_adds(s, "hotleaf itself: ");
+	if (programs < 0 && process < 0) {
+		hl_str_adds(s, "not known");
+		return;
+	}
+	if (programs >= 0) {
+		hl_render_decimal(s, programs, 4);
+		hl_str_adds(s, " CPUs in the kernel's programs");
+	}
+	if (process >= 0) {
+		hl_str_adds(s, programs >= 0 ? ", " : "");
+		hl_render_decimal(s, process, 4);
+		hl_str_adds(s, " CPUs in the process");
+	}
+}
+
+static void say_samples(struct hl_str *s, const struct hl_profile *profile)
+{
+	const struct hl_profile_meta *meta = hl_profile_meta(profile);
+	uint32_t n;
+	const struct hl_node *all = hl_profile_nodes(profile, &n);
+
+	hl_str_addf(s, "%" PRIu64 " shown", all->total);
+	if (meta->unit && strcmp(meta->unit, "nanoseconds") == 0) {
+		hl_str_adds(s, " (");
+		hl_render_decimal(s, (double)all->total_weight / 1e9, 3);
+		hl_str_adds(s, " s of CPU time)");
+	} else if (meta->unit) {
+		hl_str_addf(s, " (%" PRIu64 " %s)", all->total_weight, meta->unit);
+	}
+	hl_str_addf(s, ", %" PRIu64 " expected, %" PRIu64 " seen, %" PRIu64 " idle", meta->expected,
+		    meta->seen, meta->idle);
+	if (meta->filtered)
+		hl_str_addf(s, ", %" PRIu64 " not asked for", meta->filtered);
+}
+
+/* Returns whether there was anything to say. */
+static bool say_losses(struct hl_str *out, struct hl_str *s, const struct hl_profile_meta *meta,
+		       size_t columns)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < meta->n_losses; i++) {
+		const struct hl_loss *loss = &meta->losses[i];
+
+		if (!loss->count)
+			continue;
+		hl_str_clear(s);
+		hl_str_addf(s, "%" PRIu64, loss->count);
+		if (meta->seen) {
+			hl_str_adds(s, " (");
+			hl_render_percent(s, loss->count, meta->seen);
+			hl_str_adds(s, ")");
+		}
+		hl_str_addf(s, " %s", or_unknown(loss->name));
+		if (loss->help && *loss->help)
+			hl_str_addf(s, ": %s", loss->help);
+		add_line(out, any ? "" : "losses", s, columns);
+		any = true;
+	}
+	return any;
+}
+
+void hl_render_header(struct hl_str *out, const struct hl_profile *profile, size_t columns)
+{
+	const struct hl_profile_meta *meta = hl_profile_meta(profile);
+	_cleanup_str_ struct hl_str s = { 0 };
+
+	hl_str_addf(&s, "%s, kernel %s, %" PRIu32 " CPUs", or_unknown(meta->host), or_unknown(meta->kernel),
+		    meta->cpus);
+	add_line(out, "host", &s, columns);
+
+	hl_str_clear(&s);
+	say_time(&s, meta);
+	add_line(out, "time", &s, columns);
+
+	hl_str_clear(&s);
+	say_event(&s, meta);
+	add_line(out, "event", &s, columns);
+
+	hl_str_clear(&s);
+	hl_render_decimal(&s, meta->busy_cpus, 2);
+	hl_str_addf(&s, " of %" PRIu32 " CPUs on average; ", meta->cpus);
+	say_cost(&s, meta);
+	add_line(out, "busy", &s, columns);
+
+	hl_str_clear(&s);
+	say_samples(&s, profile);
+	add_line(out, "samples", &s, columns);
+
+	if (!say_losses(out, &s, meta, columns)) {
+		hl_str_clear(&s);
+		hl_str_adds(&s, "none");
+		add_line(out, "losses", &s, columns);
+	}
+	for (size_t i = 0; i < meta->n_notes; i++) {
+		hl_str_clear(&s);
+		hl_str_adds(&s, meta->notes[i]);
+		add_line(out, i ? "" : "notes", &s, columns);
+	}
+
+	hl_str_clear(&s);
+	hl_str_addf(&s, "hotleaf %s, decoders %s", or_unknown(meta->version), or_unknown(meta->decoders));
+	add_line(out, "made by", &s, columns);
+	out->failed |= s.failed;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <stddef.h>
+#include <string.h>
+
+#include "render/render.h"
+
+/* Weak and last, so that the list ends before it in a build without the page. */
+extern const struct hl_writer hl_writer_html __attribute__((weak));
+
+const struct hl_writer *const hl_writers[] = { &hl_writer_svg, &hl_writer_folded, &hl_writer_txt,
+					       &hl_writer_html, NULL };
+
+const struct hl_writer *hl_writer_find(const char *format)
+{
+	for (const struct hl_writer *const *w = hl_writers; *w; w++)
+		if (strcmp((*w)->format, format) == 0)
+			return *w;
+	return NULL;
+}
