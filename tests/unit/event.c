@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base capture */
+/* needs: base sample capture */
 #include "capture/event.h"
 
 #include <errno.h>
