@@ -39,7 +39,7 @@ say = @printf '  %-7s %s\n' '$(1)' '$(2)';
 endif
 
 # ---- sources: by wildcard, a folder's libraries beside it ----------------------
-LIBS_elf     := -lelf
+LIBS_elf     := -lz
 LIBS_symbol  := -l:libiberty.a
 LIBS_insn    := -lcapstone -lZydis
 LIBS_symd    := -lcrypto
