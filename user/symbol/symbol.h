@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_SYMBOL_SYMBOL_H
+#define HL_SYMBOL_SYMBOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hl_elf;
+struct hl_err;
+struct hl_str;
+struct hl_symbols;
+
+/*
+ * The functions of a file: sorted ranges that do not overlap, merged from .symtab (the file's own and its
+ * debug file's), .dynsym, the PLT, and, for functions without a name, the bounds in .eh_frame_hdr. Two
+ * hosts with the same files get the same table.
+ */
+
+/*
+ * Builds the table of @elf, with the names of @debug if that is not NULL; both must outlive it, since names
+ * of large files stay there (a suspended file leaves such functions without their names). Damaged parts are
+ * left out. -ENOMEM, or -EIO if a file cannot be read.
+ */
+int hl_symbols_new(const struct hl_elf *elf, const struct hl_elf *debug, struct hl_symbols **ret,
+		   struct hl_err *err);
+void hl_symbols_free(struct hl_symbols *symbols);
+
+/* Named ranges, bytes of memory, and whether names are read from the file when they are asked for. */
+size_t hl_symbols_count(const struct hl_symbols *symbols);
+size_t hl_symbols_memory(const struct hl_symbols *symbols);
+bool hl_symbols_need_file(const struct hl_symbols *symbols);
+
+struct hl_symbol {
+	uint64_t start, size; /* of the whole function, ELF addresses */
+	uint32_t name;        /* for hl_symbols_add_name(); equal numbers are equal names */
+	bool named;
+};
+
+/* The function that covers ELF address @address. False if none is known to. */
+bool hl_symbols_find(const struct hl_symbols *symbols, uint64_t address, struct hl_symbol *ret);
+
+/* Names are raw bytes: anything but NUL. Longer ones are cut at this many bytes and end in "…". */
+#define HL_SYMBOL_NAME_MAX 4096
+
+/*
+ * Appends name number @name, demangled if it is mangled, to @out. Returns 0, -ENOENT if the file no longer
+ * has it.
+ */
+int hl_symbols_add_name(const struct hl_symbols *symbols, uint32_t name, struct hl_str *out);
+
+#endif

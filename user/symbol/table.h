@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_SYMBOL_TABLE_H
+#define HL_SYMBOL_TABLE_H
+
+/* What the parts of the builder share; private to this folder. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hl_elf;
+struct hl_elf_section;
+struct hl_err;
+
+/* A name: where it comes from, and an offset there; bit 31 says that "@plt" is appended. */
+enum hl_name_source {
+	HL_NAME_SYMTAB = 0,
+	HL_NAME_DYNSYM = 1,
+	HL_NAME_DEBUG = 2,
+	HL_NAME_PIECE = 3, /* the offset is an index into the pieces */
+	HL_NAME_SOURCES = 3,
+};
+#define HL_NAME_PLT         (1u << 31)
+#define HL_NAME_OFFSET_MAX  ((1u << 29) - 1)
+#define HL_NAME_OFFSET(n)   ((n)&HL_NAME_OFFSET_MAX)
+#define HL_NAME_SOURCE(n)   ((n) >> 29 & 3)
+#define HL_NAME(source, at) ((uint32_t)(source) << 29 | (uint32_t)(at))
+
+#define HL_SYMBOLS_MAX (16u << 20)
+
+/* A stretch of code without a boundary in it. */
+struct hl_range {
+	uint64_t start;
+	uint32_t size;
+	uint32_t name;
+};
+
+/* The function to which a range belongs, where that is not the range itself. */
+struct hl_piece {
+	uint64_t start;
+	uint32_t size;
+	uint32_t name;
+};
+
+/* Bounds of a function, relative to hl_symbols.fde_base. */
+struct hl_fde {
+	uint32_t start, size;
+};
+
+struct hl_name_table {
+	const struct hl_elf *elf; /* NULL: no such source */
+	uint64_t offset, size;    /* of the string section in the file */
+};
+
+struct hl_symbols {
+	struct hl_range *ranges;
+	size_t n_ranges, cap_ranges;
+	struct hl_piece *pieces;
+	size_t n_pieces, cap_pieces;
+	struct hl_fde *fdes;
+	size_t n_fdes;
+	uint64_t fde_base;
+	struct hl_name_table names[HL_NAME_SOURCES];
+	char *copied; /* all names, if they are few: then name offsets point here */
+	size_t copied_len;
+};
+
+/* A symbol on its way into the table. The rank orders those at one address, better ones higher. */
+struct hl_cand {
+	uint64_t address;
+	uint32_t size; /* 0: to the next symbol */
+	uint32_t name;
+	uint8_t rank;
+	bool exact;    /* without a size, it names its own address and no more */
+	bool resolver; /* GNU_IFUNC */
+};
+enum { HL_RANK_SIZED = 16, HL_RANK_FUNCTION = 8, HL_RANK_GLOBAL = 4, HL_RANK_WEAK = 2 };
+
+/* Where code stands: executable sections, or the segments of a file without. Sorted by start. */
+struct hl_area {
+	uint64_t start, end;
+};
+
+struct hl_builder {
+	const struct hl_elf *elf, *debug;
+	struct hl_symbols *out;
+	struct hl_cand *cands;
+	size_t n, cap;
+	struct hl_area *areas;
+	size_t n_areas;
+	struct {
+		char *data; /* NUL-terminated as a whole */
+		size_t len;
+		bool tried;
+	} strings[HL_NAME_SOURCES];
+};
+
+/* The area that holds @address, or NULL. */
+const struct hl_area *hl_area_find(const struct hl_area *areas, size_t n, uint64_t address);
+/* The text of @name; "" for what is damaged. */
+const char *hl_builder_name(struct hl_builder *b, uint32_t name);
+/* Adds a candidate; 0, -ENOMEM, -E2BIG. */
+int hl_builder_add(struct hl_builder *b, const struct hl_cand *cand);
+/* Sorts the candidates and leaves the best of each address. 0 or -ENOMEM. */
+int hl_builder_sort(struct hl_builder *b);
+
+/* Sorts @n elements of @size bytes that begin with a u64 by that; stable. 0 or -ENOMEM. */
+int hl_radix_sort(void *items, size_t n, size_t size);
+
+/* The three sources of which each has a file of its own. Damage is no failure, only -ENOMEM is. */
+int hl_builder_add_plt(struct hl_builder *b);
+int hl_builder_read_fdes(struct hl_builder *b);
+int hl_builder_sweep(struct hl_builder *b);
+
+/* The FDE that covers @address, with its bounds, or false. */
+bool hl_symbols_find_fde(const struct hl_symbols *s, uint64_t address, uint64_t *ret_start,
+			 uint64_t *ret_end);
+/* The last range that starts at or before @address, or NULL. */
+const struct hl_range *hl_symbols_find_range(const struct hl_symbols *s, uint64_t address);
+
+#endif
