@@ -35,7 +35,7 @@ __noinline int interrupt_part(__u32 n)
 	return 0;
 }
 
-/* Writes the stack in the scratch to the map if it is new there. Returns its id, 0 if it could not. */
+/* Writes the stack in the scratch to the map if it is new there. Returns its id. */
 static __always_inline __u64 keep_stack(struct scratch *s, __u32 on_side)
 {
 	void *map = bpf_map_lookup_elem(&stacks, &on_side);
@@ -43,16 +43,16 @@ static __always_inline __u64 keep_stack(struct scratch *s, __u32 on_side)
 	long error;
 
 	id = s->hash ^ ((__u64)s->stack.head.end << 56) ^ ((__u64)s->stack.head.n << 48);
-	id |= 1; /* 0 means none */
+	id |= 1;
 	if (!map)
-		return 0;
+		return HL_STACK_LOST;
 	s->hash = id;
 	if (bpf_map_lookup_elem(map, &s->hash))
 		return id;
 	error = bpf_map_update_elem(map, &s->hash, &s->stack, BPF_NOEXIST);
 	if (error && error != -17 /* EEXIST: another CPU was faster */) {
 		count_error(HL_COUNTER_STACK_FULL, error);
-		return 0;
+		return HL_STACK_LOST;
 	}
 	return id;
 }

@@ -36,6 +36,10 @@
 #define HL_FILE_FIRST	    3
 #define HL_FILE_LIMIT	    (1u << 19)
 
+/* Stack ids are odd but for these. */
+#define HL_STACK_NONE 0 /* there are no callers */
+#define HL_STACK_LOST 2 /* the stack map had no room: counted without callers */
+
 /* Why a user walk ended. All but COMPLETE and NO_USER mark a stack that did not reach its start. */
 enum hl_walk_end {
 	HL_WALK_COMPLETE = 0,	  /* the thread's first frame */
@@ -80,8 +84,8 @@ struct hl_process_key {
 struct hl_count_key {
 	struct hl_process_key process;
 	__u64 cgroup;
-	__u64 kernel_stack; /* id of the callers in the kernel; 0: none */
-	__u64 user_stack;   /* id of the callers in user space; 0: none */
+	__u64 kernel_stack; /* id of the callers in the kernel */
+	__u64 user_stack;   /* id of the callers in user space */
 	__u64 ip;	    /* the instruction, as a frame */
 	__u64 code_hash;    /* of the code bytes where `ip` is a raw user address, else 0 */
 	char comm[HL_COMM_LEN]; /* of the thread */
