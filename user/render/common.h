@@ -33,7 +33,11 @@ void hl_render_xml(struct hl_str *out, const char *text, size_t len);
 /* Columns of clean @text in a fixed-width font: East Asian wide characters take two, combining ones none. */
 size_t hl_render_columns(const char *text, size_t len);
 
-enum hl_render_cut { HL_RENDER_CUT_END, HL_RENDER_CUT_MIDDLE };
+/*
+ * Where text that is too long loses something: at its end; in its middle; or, if it is a function's name,
+ * first what its outermost brackets enclose ("std::map<…>::insert(…)"), then its middle.
+ */
+enum hl_render_cut { HL_RENDER_CUT_END, HL_RENDER_CUT_MIDDLE, HL_RENDER_CUT_NAME };
 /* Appends clean @text cut to @columns, with "…" where something is missing. Returns the columns used. */
 size_t hl_render_fit(struct hl_str *out, const char *text, size_t len, size_t columns,
 		     enum hl_render_cut cut);

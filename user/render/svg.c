@@ -32,6 +32,7 @@ struct svg {
 	uint64_t all;
 	struct hl_str boxes;
 	struct hl_str raw, label, tip; /* room for the texts of one box, clean */
+	enum hl_render_cut cut;        /* of the label */
 	uint64_t *next;                /* for each depth the sample at which the next box starts */
 	uint64_t hidden_frames, hidden_samples;
 	uint32_t rows;
@@ -103,7 +104,7 @@ static void draw_box(struct svg *svg, const struct look *look, uint32_t row, uin
 	hl_str_addf(out, " height=\"%d\"/>", ROW - 1);
 	if (columns >= 3) {
 		hl_str_clear(&svg->raw);
-		hl_render_fit(&svg->raw, svg->label.data, svg->label.len, columns, HL_RENDER_CUT_END);
+		hl_render_fit(&svg->raw, svg->label.data, svg->label.len, columns, svg->cut);
 		hl_str_adds(out, "<text");
 		add_tenths(out, "x", x + 30);
 		hl_str_addf(out, " y=\"%" PRIu32 "\">", y + 12);
@@ -128,7 +129,7 @@ static void add_short_name(struct hl_str *out, const struct hl_frame *frame, siz
 	_cleanup_str_ struct hl_str name = { 0 };
 
 	hl_render_name(&name, frame);
-	hl_render_fit(out, name.data, name.len, columns, HL_RENDER_CUT_MIDDLE);
+	hl_render_fit(out, name.data, name.len, columns, HL_RENDER_CUT_NAME);
 	out->failed |= name.failed;
 }
 
@@ -145,6 +146,7 @@ static void label_function(struct svg *svg, const struct hl_node *node, const st
 {
 	hl_render_name(&svg->label, frame);
 	hl_str_adds(&svg->label, hl_render_suffix(frame));
+	svg->cut = HL_RENDER_CUT_NAME;
 
 	hl_render_clean(&svg->tip, frame->name, frame->name_len, TITLE_MAX);
 	hl_str_adds(&svg->tip, hl_render_suffix(frame));
@@ -161,6 +163,7 @@ static void label_instruction(struct svg *svg, const struct hl_node *node, const
 	const struct hl_frame *function = hl_profile_get_frame(svg->profile, parent->frame);
 	const struct hl_frame *holder = hl_render_holder(svg->profile, (uint32_t)(node - svg->nodes));
 
+	svg->cut = HL_RENDER_CUT_END;
 	hl_render_name(&svg->label, frame);
 	hl_str_adds(&svg->label, " \xc2\xb7 ");
 	hl_render_percent(&svg->label, node->total, whole);
@@ -235,6 +238,7 @@ static void draw_few(struct svg *svg, uint32_t node, uint64_t start, const struc
 	}
 	hl_str_clear(&svg->label);
 	hl_str_clear(&svg->tip);
+	svg->cut = HL_RENDER_CUT_END;
 	hl_render_more(&svg->label, below->n_few);
 	hl_str_adds(&svg->label, " \xc2\xb7 ");
 	hl_render_percent(&svg->label, below->few, below->leaves);

@@ -224,12 +224,9 @@ static int write_table(const struct report *r, const char *heading, const struct
 static int write_functions(struct report *r, size_t top)
 {
 	static const struct hl_column columns[] = {
-		{ "self", 12, HL_RENDER_CUT_END, true },
-		{ "%", 5, HL_RENDER_CUT_END, true },
-		{ "total", 12, HL_RENDER_CUT_END, true },
-		{ "%", 5, HL_RENDER_CUT_END, true },
-		{ "module", 20, HL_RENDER_CUT_MIDDLE, false },
-		{ "function", 60, HL_RENDER_CUT_MIDDLE, false },
+		{ "self", 12, HL_RENDER_CUT_END, true },       { "%", 5, HL_RENDER_CUT_END, true },
+		{ "total", 12, HL_RENDER_CUT_END, true },      { "%", 5, HL_RENDER_CUT_END, true },
+		{ "module", 20, HL_RENDER_CUT_MIDDLE, false }, { "function", 60, HL_RENDER_CUT_NAME, false },
 	};
 
 	list_functions(r);
@@ -243,7 +240,7 @@ static int write_instructions(struct report *r, size_t top)
 		{ "% of all", 8, HL_RENDER_CUT_END, true },
 		{ "% of function", 13, HL_RENDER_CUT_END, true },
 		{ "module", 16, HL_RENDER_CUT_MIDDLE, false },
-		{ "function+offset", 36, HL_RENDER_CUT_MIDDLE, false },
+		{ "function+offset", 36, HL_RENDER_CUT_NAME, false },
 		{ "instruction", 48, HL_RENDER_CUT_END, false },
 	};
 
