@@ -44,7 +44,7 @@ LIBS_symbol  := -l:libiberty.a
 LIBS_insn    := -lcapstone -lZydis
 LIBS_symd    := -lcrypto
 LIBS_capture := -lbpf
-LIBS_render  := -lz
+LIBS_render  := -lz -lcrypto
 FOLDERS      := $(sort $(patsubst user/%/,%,$(dir $(wildcard user/*/*.c))))
 LIBS         := $(foreach f,$(FOLDERS),$(LIBS_$(f))) -lpthread
 objs           = $(patsubst %.c,$(O)/%.o,$(wildcard user/$(1)/*.c))
@@ -93,8 +93,13 @@ $(O)/tests/workload/%: tests/workload/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -O2 -g -fno-omit-frame-pointer -pthread $< -o $@
 
+$(O)/tests/page/make_page: $(O)/tests/page/make_page.o $(foreach f,base profile render,$(call objs,$(f)))
+	$(call say,LINK,$@) $(LINK) $^ $(LIBS_render) -o $@
+
 unit: $(UNIT)
 	$(Q)tests/run $^
+page: $(O)/tests/page/make_page
+	$(Q)tests/page/run $(O)
 
 check: setup-tests
 	$(Q)tests/check/all $(O)
@@ -125,6 +130,7 @@ help:
 	@echo 'all      build $(O)/hotleaf'
 	@echo 'run      set up, build, profile this host for ten seconds, name the files written'
 	@echo 'check    set up, build, run every test'
+	@echo 'page     the tests of the HTML page, in node and in a browser'
 	@echo 'unit     the unit tests alone (SAN=1 O=build/asan: under ASan and UBSan)'
 	@echo 'bench    timings beside other tools, printed as tables'
 	@echo 'install, uninstall, format, clean'
@@ -132,4 +138,4 @@ help:
 
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
-.PHONY: all unit check programs setup setup-tests requirements run install uninstall format clean help
+.PHONY: all unit page check programs setup setup-tests requirements run install uninstall format clean help

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <openssl/evp.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/str.h"
+#include "render/assets.h"
+#include "render/html_data.h"
+#include "render/render.h"
+
+/*
+ * One self-contained page: markup, style and script as they stand in user/render/page/, and the profile as
+ * base64(gzip(columns)). No byte of a profile reaches the page in any other form, so no name can become
+ * markup; and the page's own policy lets the browser run that one script and nothing else.
+ */
+
+enum { CHUNK = 48 * 1024 }; /* of base64 input: a multiple of 3 */
+
+/* Writes base64 with padding (RFC 4648). */
+static void write_base64(FILE *out, const unsigned char *bytes, size_t len)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	char text[4];
+	size_t i;
+
+	for (i = 0; i < len; i += 3) {
+		size_t left = len - i;
+		uint32_t v = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
+			     (left > 2 ? bytes[i + 2] : 0);
+
+		text[0] = digits[v >> 18];
+		text[1] = digits[v >> 12 & 63];
+		text[2] = left > 1 ? digits[v >> 6 & 63] : '=';
+		text[3] = left > 2 ? digits[v & 63] : '=';
+		(void)fwrite(text, 1, sizeof(text), out);
+	}
+}
+
+/* Compresses to gzip's format and writes that as base64. */
+static int write_packed(FILE *out, const struct hl_str *data, struct hl_err *err)
+{
+	_cleanup_free_ unsigned char *buffer = malloc(CHUNK);
+	z_stream z = { .next_in = (unsigned char *)data->data, .avail_in = 0 };
+	size_t left = data->len;
+	int rc = Z_OK;
+
+	/* 16 + 15: a gzip header and the largest window. */
+	if (!buffer ||
+	    deflateInit2(&z, Z_BEST_COMPRESSION, Z_DEFLATED, 16 + 15, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+		return hl_err_set(err, -ENOMEM, "not enough memory to compress the profile");
+	while (rc != Z_STREAM_END) {
+		z.next_out = buffer;
+		z.avail_out = CHUNK;
+		while (rc != Z_STREAM_END && z.avail_out > 0) {
+			if (z.avail_in == 0) {
+				z.avail_in = left < (1u << 30) ? (uInt)left : 1u << 30;
+				left -= z.avail_in;
+			}
+			rc = deflate(&z, left ? Z_NO_FLUSH : Z_FINISH);
+		}
+		/* A full buffer is a multiple of 3: only the last one is padded. */
+		write_base64(out, buffer, CHUNK - z.avail_out);
+	}
+	(void)deflateEnd(&z);
+	return 0;
+}
+
+/* Appends 'sha256-…' of @asset, a source in the sense of Content Security Policy Level 3, section 2.3.1. */
+static int write_hash(FILE *out, struct hl_asset asset)
+{
+	unsigned char digest[EVP_MAX_MD_SIZE];
+	unsigned int len = 0;
+
+	if (!EVP_Digest(asset.bytes, asset.len, digest, &len, EVP_sha256(), NULL))
+		return -ENOMEM;
+	(void)fputs(" 'sha256-", out);
+	write_base64(out, digest, len);
+	(void)fputs("'", out);
+	return 0;
+}
+
+static int write_policy(FILE *out, struct hl_err *err)
+{
+	int rc;
+
+	(void)fputs("default-src 'none'; base-uri 'none'; form-action 'none'; "
+		    "require-trusted-types-for 'script'; trusted-types 'none'; script-src",
+		    out);
+	rc = write_hash(out, hl_asset_script());
+	(void)fputs("; style-src", out);
+	if (!rc)
+		rc = write_hash(out, hl_asset_style());
+	return rc ? hl_err_set(err, rc, "cannot hash the page's script") : 0;
+}
+
+static void write_asset(FILE *out, struct hl_asset asset)
+{
+	(void)fwrite(asset.bytes, 1, asset.len, out);
+}
+
+/* Writes the page up to the place called @mark and returns the rest, which starts behind it. */
+static struct hl_asset write_until(FILE *out, struct hl_asset page, const char *mark)
+{
+	const char *at = memmem(page.bytes, page.len, mark, strlen(mark));
+	struct hl_asset rest = { page.bytes + page.len, 0 };
+
+	if (at) {
+		rest.bytes = at + strlen(mark);
+		rest.len = (size_t)(page.bytes + page.len - rest.bytes);
+		page.len = (size_t)(at - page.bytes);
+	}
+	write_asset(out, page);
+	return rest;
+}
+
+static int write_html(const struct hl_profile *profile, const struct hl_render_options *options, FILE *out,
+		      struct hl_err *err)
+{
+	_cleanup_str_ struct hl_str data = { 0 };
+	struct hl_asset rest = hl_asset_page();
+	int rc = hl_html_data(profile, options && options->title ? options->title : "", &data);
+
+	if (rc)
+		return hl_err_set(err, rc, "not enough memory to write the page");
+	rest = write_until(out, rest, "@csp@");
+	rc = write_policy(out, err);
+	if (rc)
+		return rc;
+	rest = write_until(out, rest, "@style@");
+	write_asset(out, hl_asset_style());
+	rest = write_until(out, rest, "@data@");
+	rc = write_packed(out, &data, err);
+	if (rc)
+		return rc;
+	rest = write_until(out, rest, "@script@");
+	write_asset(out, hl_asset_script());
+	write_asset(out, rest);
+	if (fflush(out) || ferror(out))
+		return hl_err_errno(err, errno ? -errno : -EIO, "cannot write the page");
+	return 0;
+}
+
+const struct hl_writer hl_writer_html = {
+	.format = "html",
+	.summary = "flame graph as one self-contained page",
+	.write = write_html,
+};

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The legend and the tables below the graph: the same figures for who cannot, or need not, see it.
+
+const SHORT = 20;
+const LONG = 200;
+
+function nameCell(state, actions, frame, node, text) {
+  const name = button(text || nameOf(state.model, frame), nameOf(state.model, frame), () => actions.open(frame, node), 'name');
+  return element('td', { className: 'wide' }, name);
+}
+
+function instructionRow(state, actions, sums, frame, node) {
+  const m = state.model;
+  const whole = m.total[state.zoom];
+  const caller = m.frame[m.parent[node]];
+  const swatch = element('span', { className: 'swatch', title: kindOf(m, frame) });
+  swatch.style.background = actions.colours().leaf(m.frames.type[frame] >> 1);
+  const name = nameCell(state, actions, frame, node);
+  name.prepend(swatch);
+  return element('tr', {}, shareCell(sums.total[frame], whole, percent(sums.total[frame], whole)),
+    name, nameCell(state, actions, caller, m.parent[node], `${shorten(nameOf(m, caller), 60)} ${offsetOf(m, frame)}`),
+    element('td', { title: m.strings[m.frames.module[frame]] }, cut(fileName(m.strings[m.frames.module[frame]]), 40)));
+}
+
+function functionRow(state, actions, sums, frame) {
+  const m = state.model;
+  const whole = m.total[state.zoom];
+  return element('tr', {}, shareCell(sums.own[frame], whole, percent(sums.own[frame], whole)),
+    element('td', { className: 'number' }, percent(sums.total[frame], whole)),
+    nameCell(state, actions, frame, -1, shorten(nameOf(m, frame), 90)),
+    element('td', { title: m.strings[m.frames.module[frame]] }, cut(fileName(m.strings[m.frames.module[frame]]), 40)));
+}
+
+export function showTables(state, actions, sums) {
+  const m = state.model;
+  const { kind } = m.frames;
+  const limit = state.long ? LONG : SHORT;
+  const scope = state.zoom ? ` of ${shorten(nameOf(m, m.frame[state.zoom]), 60)}` : '';
+  const leaves = topFrames(sums.total, (f) => kind[f] === KIND.INSN, limit);
+  const functions = topFrames(sums.own, (f) => kind[f] !== KIND.INSN && kind[f] !== KIND.ROOT, limit);
+  const places = heaviestNodes(m, state.zoom, leaves);
+
+  byId('tables').replaceChildren(
+    table(`Top instructions${scope}`, ['Samples', 'Instruction', 'Function (where it is hottest)', 'Module'],
+      leaves.map((f) => instructionRow(state, actions, sums, f, places.get(f)))),
+    table(`Top functions${scope}`, ['Self', 'Total', 'Function', 'Module'],
+      functions.map((f) => functionRow(state, actions, sums, f))),
+    button(state.long ? `Show ${SHORT}` : `Show ${LONG}`, 'Rows of the tables', actions.lengthen),
+  );
+}
+
+function legendItem(colour, name, share) {
+  const swatch = element('span', { className: 'swatch' });
+  swatch.style.background = colour;
+  return element('span', { className: 'item' }, swatch, name, share ? element('b', {}, share) : null);
+}
+
+export function showLegend(state, actions, sums) {
+  const colours = actions.colours();
+  const whole = m => m.total[state.zoom];
+  const leaves = CLASSES.map((name, i) => ({ name, i, sum: sums.classes[i] }));
+  const frames = [KIND.USER, KIND.INLINED, KIND.JIT, KIND.KERNEL, KIND.MARK];
+
+  byId('legend').replaceChildren(
+    element('span', { className: 'item heading' }, 'Leaves'),
+    ...leaves.slice(1).concat(leaves[0]).map(({ name, i, sum }) => legendItem(colours.leaf(i), name, roundPercent(sum, whole(state.model)))),
+    element('span', { className: 'item heading' }, 'Frames'),
+    ...frames.map((kind) => legendItem(colours.kind(kind, ''), KIND_NAMES[kind])),
+  );
+}
