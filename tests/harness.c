@@ -81,7 +81,7 @@ static int by_name(const void *a, const void *b)
 /* Waits for @pid for at most @seconds; kills its process group after that. Returns the wait status. */
 static int wait_limited(pid_t pid, unsigned int seconds, bool *ret_late)
 {
-	struct timespec tick = { 0, 5 * 1000 * 1000 };
+	struct timespec tick = { 0, 5000000 };
 	double left = seconds;
 	int status;
 
@@ -170,7 +170,7 @@ int main(int argc, char **argv)
 	unsigned int n = 0, i, number = 0, failed = 0;
 	bool list = false, here = false;
 	const char *excluded = NULL;
-	char path[64];
+	static char path[64];
 	int c;
 
 	while ((c = getopt(argc, argv, "lx:1")) != -1) {

@@ -247,7 +247,7 @@ static int choose_precise(struct hl_event_choice *choice, unsigned int hz, struc
 
 int hl_event_choose(const char *name, unsigned int hz, struct hl_event_choice *ret, struct hl_err *err)
 {
-	struct hl_event_choice choice;
+	struct hl_event_choice choice = { 0 };
 	int r = hl_event_parse(name ? name : "cycles:P", &choice, err);
 
 	if (r < 0)

@@ -179,7 +179,7 @@ static void probe_kallsyms(const struct hl_probe_roots *roots, struct hl_finding
 		hl_finding_remedy(f, "use a kernel with CONFIG_KALLSYMS=y");
 		return;
 	}
-	fd = -1;
+	(void)TAKE_FD(fd); /* the stream's now */
 	if (shows_addresses(kallsyms)) {
 		hl_finding_set(f, HL_PROBE_OK, "kernel functions have names");
 		return;

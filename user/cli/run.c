@@ -51,6 +51,7 @@ static void fill_standard_fds(void)
 {
 	for (int fd = 0; fd <= 2; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			/* cppcheck-suppress leakReturnValNotUsed */
 			(void)open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
 }
 
