@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* needs: base sample capture */
+#include "capture/capture.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "capture/event.h"
+#include "harness.h"
+#include "sample/window.h"
+
+/* These tests count: every sample that the programs saw is in a window or in a counter, not one more. */
+
+static struct hl_event_choice event;
+static struct hl_err err;
+
+static struct hl_capture *start(struct hl_capture_options *options)
+{
+	struct hl_capture *capture = NULL;
+
+	if (geteuid() != 0)
+		SKIP("needs root");
+	CHECK_INT(hl_event_choose("cpu-clock", options->frequency, &event, &err), 0);
+	options->event = &event;
+	if (!options->max_depth)
+		options->max_depth = 127;
+	if (hl_capture_new(options, &capture, &err) || hl_capture_start(capture, &err))
+		FAIL("%s", err.text);
+	return capture;
+}
+
+static bool has_stack(const struct hl_window *window, uint64_t id)
+{
+	return id == HL_STACK_NONE || id == HL_STACK_LOST || hl_window_stack(window, id);
+}
+
+static uint64_t total;
+
+/*
+ * One drain is a window of its own. A run that still writes to a side that is being drained puts its stack
+ * into one window and its count into another.
+ */
+static void drain(struct hl_capture *capture)
+{
+	struct hl_window window = { 0 };
+
+	if (hl_capture_drain(capture, &window, &err))
+		FAIL("%s", err.text);
+	for (size_t i = 0; i < window.n_samples; i++)
+		if (!has_stack(&window, window.samples[i].key.user_stack) ||
+		    !has_stack(&window, window.samples[i].key.kernel_stack) ||
+		    !hl_window_process(&window, &window.samples[i].key.process))
+			FAIL("a sample's stack or process is in another window");
+	CHECK(window.lost == 0);
+	total += hl_window_total(&window);
+	hl_window_done(&window);
+}
+
+/* Ends the capture and compares all that was counted on both ways. Returns the number of lost samples. */
+static uint64_t settle(struct hl_capture *capture)
+{
+	struct hl_capture_stats stats;
+	const __u64 *v = stats.counters.value;
+	uint64_t lost = 0;
+
+	hl_capture_stop(capture);
+	drain(capture);
+	drain(capture);
+	hl_capture_stats(capture, &stats);
+	for (int i = HL_COUNTER_NO_SIDE; i <= HL_COUNTER_COUNTS_OTHER; i++)
+		lost += v[i];
+	NOTE("seen %llu, idle %llu, filtered %llu, kept %llu, lost %llu", (unsigned long long)v[HL_COUNTER_SEEN],
+	     (unsigned long long)v[HL_COUNTER_IDLE], (unsigned long long)v[HL_COUNTER_FILTERED],
+	     (unsigned long long)total, (unsigned long long)lost);
+	CHECK_INT(v[HL_COUNTER_SEEN], v[HL_COUNTER_IDLE] + v[HL_COUNTER_FILTERED] + total + lost);
+	return lost;
+}
+
+/* A busy child for every CPU, so that there is something to count. */
+static pid_t burn(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		volatile uint64_t x = 1;
+
+		for (;;)
+			x = x * 3 + 1;
+	}
+	CHECK(pid > 0);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+}
+
+static uint64_t run_for(unsigned int drains, unsigned int milliseconds, struct hl_capture_options *options)
+{
+	struct hl_capture *capture = start(options);
+	pid_t child = burn();
+	uint64_t lost;
+
+	for (unsigned int i = 0; i < drains; i++) {
+		(void)usleep(milliseconds * 1000);
+		drain(capture);
+	}
+	lost = settle(capture);
+	CHECK(total > 0);
+	end(child);
+	hl_capture_free(capture);
+	return lost;
+}
+
+HL_TEST(self_test_passes_here)
+{
+	struct hl_capture_options options = { .frequency = 99 };
+	struct hl_capture *capture = start(&options);
+	const char *why;
+
+	if (hl_capture_walk(capture, &why) != HL_CAPTURE_WALK_OWN)
+		FAIL("%s", why);
+	hl_capture_free(capture);
+}
+
+HL_TEST(windows_add_up_to_what_was_seen)
+{
+	struct hl_capture_options options = { .frequency = 1999 };
+
+	CHECK_INT(run_for(20, 100, &options), 0);
+}
+
+HL_TEST(windows_add_up_with_a_slow_program)
+{
+	/* A drain that does not wait for running programs loses some of these in nearly every flip. */
+	struct hl_capture_options options = { .frequency = 1999, .slow_us = 200 };
+
+	CHECK_INT(run_for(40, 50, &options), 0);
+}
+
+HL_TEST(windows_add_up_with_the_kernels_walk)
+{
+	struct hl_capture_options options = { .frequency = 999, .kernel_walk = true };
+
+	CHECK_INT(run_for(10, 100, &options), 0);
+}
+
+HL_TEST(a_full_map_loses_only_what_it_counts)
+{
+	struct hl_capture_options options = { .frequency = 4999, .map_samples = 8, .map_stacks = 8 };
+
+	CHECK(run_for(4, 500, &options) > 0);
+}
+
+HL_TEST_TIMEOUT(a_stopped_drain_loses_only_what_it_counts, 90)
+{
+	struct hl_capture_options options = { .frequency = 499 };
+
+	(void)run_for(1, 10000, &options);
+}
+
+HL_TEST(only_targets_and_their_children_are_kept)
+{
+	struct hl_capture_options options = { .frequency = 999, .only_targets = true };
+	struct hl_capture *capture = start(&options);
+	struct hl_window window = { 0 };
+	int ends[2];
+	pid_t other = burn(), target, grandchild = 0;
+
+	CHECK_INT(pipe(ends), 0);
+	target = fork();
+	if (target == 0) {
+		pid_t pid;
+
+		(void)usleep(100 * 1000);
+		pid = burn();
+		(void)!write(ends[1], &pid, sizeof(pid));
+		for (;;)
+			(void)pause();
+	}
+	CHECK_INT(hl_capture_add_target(capture, target, &err), 0);
+	CHECK_INT(read(ends[0], &grandchild, sizeof(grandchild)), sizeof(grandchild));
+	(void)usleep(500 * 1000);
+	hl_capture_stop(capture);
+	CHECK_INT(hl_capture_drain(capture, &window, &err), 0);
+	for (size_t i = 0; i < window.n_samples; i++)
+		CHECK(window.samples[i].key.process.tgid == (uint32_t)target ||
+		      window.samples[i].key.process.tgid == (uint32_t)grandchild);
+	CHECK(hl_window_total(&window) > 0);
+	end(grandchild);
+	end(target);
+	end(other);
+	hl_window_done(&window);
+	hl_capture_free(capture);
+}
