@@ -12,7 +12,7 @@
 #include "elf/elf.h"
 #include "symbol/table.h"
 
-enum { MAX_AREAS = 64 * 1024, COPIED_NAMES = 256 * 1024, MAX_RAW_NAME = 8192 };
+enum { MAX_AREAS = 64 * 1024, COPIED_NAMES = 256 * 1024, MAX_RAW_NAME = 8192, COMPARED_NAME = 256 };
 
 static void builder_done(struct hl_builder *b)
 {
@@ -203,13 +203,19 @@ static int read_symbols(struct hl_builder *b, const struct hl_elf *elf, uint32_t
 	const struct hl_elf_section *symbols = hl_elf_section_typed(elf, type), *strings;
 	struct symbol_reader reader = { b, source, hl_elf_is_64(elf) };
 	size_t size = reader.is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+	uint64_t length;
 	int r;
 
 	strings = symbols ? hl_elf_section_at(elf, symbols->link, SHT_STRTAB) : NULL;
-	if (!strings || symbols->entry_size != size || strings->size > HL_NAME_OFFSET_MAX ||
-	    strings->offset > hl_elf_size(elf) || strings->size > hl_elf_size(elf) - strings->offset)
+	if (!strings || strings->offset >= hl_elf_size(elf))
 		return 0;
-	b->out->names[source] = (struct hl_name_table){ elf, strings->offset, strings->size };
+	/* A length that is a lie spoils no names: each ends at its NUL. */
+	length = hl_elf_size(elf) - strings->offset;
+	if (strings->size < length)
+		length = strings->size;
+	if (length > HL_NAME_OFFSET_MAX)
+		length = HL_NAME_OFFSET_MAX;
+	b->out->names[source] = (struct hl_name_table){ elf, strings->offset, length };
 	r = hl_elf_each(elf, symbols, size, HL_SYMBOLS_MAX, add_symbol, &reader, NULL);
 	return r == -ENOMEM ? r : 0;
 }
@@ -233,13 +239,13 @@ static bool is_better(struct hl_builder *b, const struct hl_cand *x, const struc
 		return x_trust > y_trust;
 	x_name = hl_builder_name(b, x->name);
 	y_name = hl_builder_name(b, y->name);
-	x_underscores = strspn(x_name, "_");
-	y_underscores = strspn(y_name, "_");
+	x_underscores = hl_count_underscores(x_name);
+	y_underscores = hl_count_underscores(y_name);
 	if (x_underscores != y_underscores)
 		return x_underscores < y_underscores;
 	if (x->size != y->size)
 		return x->size > y->size;
-	order = strcmp(x_name, y_name);
+	order = strncmp(x_name, y_name, COMPARED_NAME);
 	return order != 0 ? order < 0 : x->name < y->name;
 }
 

@@ -219,7 +219,7 @@ static int read_lines(struct hl_kallsyms *k, int fd)
 static bool is_better(const struct hl_kallsyms *k, const struct entry *x, const struct entry *y)
 {
 	const char *x_name = k->names.data + x->name, *y_name = k->names.data + y->name;
-	size_t x_score = strspn(x_name, "_"), y_score = strspn(y_name, "_");
+	size_t x_score = hl_count_underscores(x_name), y_score = hl_count_underscores(y_name);
 
 	if (x->rank != y->rank)
 		return x->rank > y->rank;

@@ -113,7 +113,7 @@ static bool read_dynamic_name(const struct hl_builder *b, uint64_t index, uint32
 	struct hl_cursor c = hl_cursor_of(name, sizeof(name), "a symbol");
 	uint32_t offset;
 
-	if (!symbols || symbols->entry_size != size || index >= symbols->size / size ||
+	if (!symbols || index >= symbols->size / size ||
 	    hl_elf_read(b->elf, symbols->offset + index * size, name, sizeof(name)) < 0)
 		return false;
 	offset = hl_cursor_u32(&c);
@@ -150,10 +150,11 @@ static bool decode_entry(const uint8_t *code, size_t len, bool is_64, uint64_t a
 	return true;
 }
 
-static int add_entries(struct hl_builder *b, const struct hl_elf_section *plt, const struct slots *slots)
+static int add_entries(struct hl_builder *b, const struct hl_elf_section *plt, const struct slots *slots,
+		       size_t n_sorted)
 {
 	const struct hl_elf_section *got = hl_elf_section_named(b->elf, ".got.plt");
-	size_t n_sorted = b->n, len, at, step = 16;
+	size_t len, at, step = 16;
 	struct hl_cand cand = { .rank = HL_RANK_SIZED | HL_RANK_FUNCTION };
 	_cleanup_free_ uint8_t *code = NULL;
 	const struct slot *slot;
@@ -198,12 +199,10 @@ int hl_builder_add_plt(struct hl_builder *b)
 		if (read++ == 0)
 			r = read_slots(b->elf, &slots);
 		if (r == 0)
-			r = add_entries(b, &sections[i], &slots);
-		/* The next section's IFUNCs are looked up among sorted candidates. */
-		if (r == 0 && b->n != n_sorted)
-			r = hl_builder_sort(b);
-		n_sorted = b->n;
+			r = add_entries(b, &sections[i], &slots, n_sorted);
 	}
+	if (r == 0 && b->n != n_sorted)
+		r = hl_builder_sort(b);
 	free(slots.items);
 	return r;
 }

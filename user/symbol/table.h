@@ -95,6 +95,16 @@ struct hl_builder {
 	} strings[HL_NAME_SOURCES];
 };
 
+/* Leading underscores, of which fewer are better. Names may be as long as the file: it stops early. */
+static inline size_t hl_count_underscores(const char *name)
+{
+	size_t n = 0;
+
+	while (n < 16 && name[n] == '_')
+		n++;
+	return n;
+}
+
 /* The area that holds @address, or NULL. */
 const struct hl_area *hl_area_find(const struct hl_area *areas, size_t n, uint64_t address);
 /* The text of @name; "" for what is damaged. */
