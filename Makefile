@@ -28,7 +28,8 @@ ifeq ($(SAN),1)
 OUR_C     += -fsanitize=address,undefined -fno-sanitize-recover=undefined -O1
 OUR_LD    := -fsanitize=address,undefined
 endif
-BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -std=gnu11 -D__TARGET_ARCH_x86 -Iinclude -Ibpf -I/usr/include/$(shell $(CC) -dumpmachine) -Wall -Wextra -Wno-unused-parameter
+BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -std=gnu11 -D__TARGET_ARCH_x86 -Iinclude -Ibpf \
+             -I/usr/include/$(shell $(CC) -dumpmachine) -Wall -Wextra -Wno-unused-parameter
 COMPILE   = $(CC) $(OUR_CPP) $(CPPFLAGS) $(OUR_C) $(CFLAGS) -MMD -MP -c
 LINK      = $(CC) $(OUR_C) $(CFLAGS) $(OUR_LD) $(LDFLAGS)
 
@@ -76,17 +77,19 @@ $(call objs,capture): $(patsubst %.bpf.c,$(O)/%.skel.h,$(wildcard bpf/*.bpf.c))
 $(O)/user/capture/selftest.o: OUR_C += -fno-optimize-sibling-calls -mno-omit-leaf-frame-pointer
 $(O)/user/render/assets.o: $(wildcard user/render/page/*)
 
-# ---- tests: a test names the folders that it links in a line "needs: base elf …" ---
+# ---- tests: a test names the folders that it links in a line "needs: base elf …", or "needs: all" ---
 TEST_NAMES := $(patsubst %.c,%,$(wildcard tests/unit/*.c tests/bpf/*_test.c tests/system/*_test.c))
 UNIT       := $(patsubst %,$(O)/%,$(filter tests/unit/%,$(TEST_NAMES)))
 KERNEL     := $(patsubst %,$(O)/%,$(filter-out tests/unit/%,$(TEST_NAMES)))
-needs       = $(shell sed -n 's@^/\* needs: \(.*\) \*/$$@\1@p' $(1).c)
+needs       = $(subst all,$(FOLDERS),$(shell sed -n 's@^/\* needs: \(.*\) \*/$$@\1@p' $(1).c))
+test_objs   = $(foreach f,$(call needs,$(1)),$(if $(wildcard user/$(f)),$(call objs,$(f)),$(O)/$(f).o))
 define test_rule
-$(O)/$(1): $(O)/$(1).o $(O)/tests/harness.o $(foreach f,$(call needs,$(1)),$(if $(wildcard user/$(f)),$(call objs,$(f)),$(O)/$(f).o))
+$(O)/$(1): $(O)/$(1).o $(O)/tests/harness.o $(call test_objs,$(1))
 	$$(call say,LINK,$$@) $$(LINK) $$^ $(foreach f,$(call needs,$(1)),$(LIBS_$(f))) -lm -lpthread -o $$@
 endef
 $(foreach t,$(TEST_NAMES),$(eval $(call test_rule,$(t))))
-$(patsubst %,$(O)/%.o,$(filter tests/bpf/%,$(TEST_NAMES))): $(patsubst %.bpf.c,$(O)/%.skel.h,$(wildcard tests/bpf/*.bpf.c))
+BPF_TESTS  := $(filter tests/bpf/%,$(TEST_NAMES))
+$(BPF_TESTS:%=$(O)/%.o): $(patsubst %.bpf.c,$(O)/%.skel.h,$(wildcard tests/bpf/*.bpf.c))
 $(O)/tests/%.o: OUR_CPP += -Itests
 WORKLOADS  := $(patsubst %.c,$(O)/%,$(wildcard tests/workload/*.c))
 $(O)/tests/workload/%: tests/workload/%.c

@@ -257,7 +257,7 @@ HL_TEST(lockdown_as_securityfs_tells_it)
 	finish();
 }
 
-/* Type information of a kernel whose mm_struct has, in an anonymous struct as the real one, a member @name. */
+/* Type information in which mm_struct has, in an anonymous struct as the real one, a member @name. */
 static void put_btf(const char *name)
 {
 	struct btf *btf = btf__new_empty();

@@ -18,7 +18,7 @@ struct hl_event_choice {
 	const char *unit;     /* of sample periods; static */
 };
 
-/* What read(2) on an event's descriptor gives. Multiplexed events have run for less than they were enabled. */
+/* What read(2) on an event's descriptor gives. A multiplexed event has run for less than it was enabled. */
 struct hl_event_count {
 	uint64_t value; /* in the event's unit */
 	uint64_t enabled_ns, running_ns;

@@ -64,7 +64,8 @@ static void join_stubs(struct reader *r)
 	struct hl_kernel_ranges *out = &r->ranges;
 	size_t i;
 
-	qsort(r->near, r->n_near, sizeof(*r->near), by_address);
+	if (r->n_near)
+		qsort(r->near, r->n_near, sizeof(*r->near), by_address);
 	for (i = 0; i < r->n_near; i++) {
 		const struct text_symbol *s = &r->near[i];
 		uint64_t end = i + 1 < r->n_near ? s[1].address : s->address + 64;

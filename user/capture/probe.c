@@ -158,7 +158,7 @@ static void probe_files(const struct hl_probe_roots *roots, struct hl_finding *f
 	hl_finding_remedy(f, "add %s", lacks + 2);
 }
 
-/* True if a symbol of the open kallsyms has an address: per-CPU symbols at its head lie at 0 on some kernels. */
+/* True if a symbol of the open kallsyms has an address; per-CPU symbols, at its head, lie at 0. */
 static bool shows_addresses(FILE *kallsyms)
 {
 	char line[1024];

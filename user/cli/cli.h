@@ -30,7 +30,7 @@ enum hl_option_type {
 	HL_OPT_STRING,  /* const char *, not empty */
 	HL_OPT_CHOICE,  /* int, index into choices */
 	HL_OPT_STRINGS, /* struct hl_words: each occurrence adds its value */
-	HL_OPT_WORDS, /* struct hl_words: a,b,c; each occurrence adds; checked against choices if there are any */
+	HL_OPT_WORDS,   /* struct hl_words: a,b,c; each occurrence adds; of choices, if any */
 	HL_OPT_NUMBERS, /* struct hl_numbers: 1,2,3, each min to max; each occurrence adds */
 };
 
@@ -91,9 +91,9 @@ struct hl_command {
 	bool rest_is_command; /* the first operand ends the options, as the rest belongs to a command */
 	bool hidden;          /* not in the overview */
 	/*
-	 * Does the work. @config is the zero-initialised config struct with defaults and options applied, @rest
-	 * the operands, ending with NULL; both are the caller's. Returns 0; a negative errno with the reason in
-	 * @err, which becomes exit status 1; or a positive exit status, with or without a reason in @err.
+	 * Does the work. @config is the zero-initialised config struct with defaults and options applied,
+	 * @rest the operands, ending with NULL; both are the caller's. Returns 0; a negative errno with the
+	 * reason in @err, which becomes exit status 1; or a positive exit status, with or without a reason.
 	 */
 	int (*run)(void *config, char **rest, struct hl_err *err);
 };
