@@ -286,6 +286,7 @@ const struct hl_probe hl_probes[] = {
 	{ "perf events", probe_paranoid },
 	{ "sampling event", hl_probe_event },
 	{ "sampling program", hl_probe_program },
+	{ "capture", hl_probe_capture },
 	{ "BPF compiler", probe_jit },
 	{ "kernel stacks", probe_stack_depth },
 	{ "kernel names", probe_kallsyms },

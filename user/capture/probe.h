@@ -12,7 +12,7 @@ enum hl_probe_state {
 
 struct hl_finding {
 	enum hl_probe_state state;
-	char value[160];  /* what was found, one line */
+	char value[400];  /* what was found, one line */
 	char remedy[400]; /* what to do about it, one line; "" if there is nothing to do */
 };
 

@@ -19,6 +19,8 @@ void hl_probe_btf(const struct hl_probe_roots *roots, struct hl_finding *f);
 void hl_probe_mappings(const struct hl_probe_roots *roots, struct hl_finding *f);
 void hl_probe_event(const struct hl_probe_roots *roots, struct hl_finding *f);
 void hl_probe_program(const struct hl_probe_roots *roots, struct hl_finding *f);
+/* Loads and starts the real capture for a moment: says whether it works, and how it walks stacks. */
+void hl_probe_capture(const struct hl_probe_roots *roots, struct hl_finding *f);
 void hl_probe_lockdown(const struct hl_probe_roots *roots, struct hl_finding *f);
 
 #endif

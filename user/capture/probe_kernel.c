@@ -14,14 +14,16 @@
 
 #include "base/io.h"
 #include "base/str.h"
+#include "capture/capture.h"
 #include "capture/event.h"
 #include "capture/probe_internal.h"
 
-enum { HZ = 99 };
+enum { HZ = 99, DEPTH = 127 };
 
 #define BTF_PATH "kernel/btf/vmlinux"
 
 HL_DEFINE_CLEANUP(struct btf, btf__free)
+HL_DEFINE_CLEANUP(struct hl_capture, hl_capture_free)
 
 /* The kernel's type information; NULL without. Owned by the caller. */
 static struct btf *load_btf(const struct hl_probe_roots *roots)
@@ -184,6 +186,33 @@ void hl_probe_program(const struct hl_probe_roots *roots, struct hl_finding *f)
 		hl_finding_remedy(f, "use a kernel with CONFIG_BPF_EVENTS=y");
 	} else {
 		hl_finding_set(f, HL_PROBE_OK, "loads and attaches");
+	}
+}
+
+void hl_probe_capture(const struct hl_probe_roots *roots, struct hl_finding *f)
+{
+	_cleanup_(hl_capture_freep) struct hl_capture *capture = NULL;
+	struct hl_event_choice choice;
+	struct hl_capture_options options = { .event = &choice, .frequency = HZ, .max_depth = DEPTH };
+	struct hl_err err = { "" };
+	const char *why;
+	int r = hl_event_choose(NULL, HZ, &choice, &err);
+
+	if (r == 0)
+		r = hl_capture_new(&options, &capture, &err);
+	if (r == 0)
+		r = hl_capture_start(capture, &err);
+	if (r < 0) {
+		hl_finding_set(f, HL_PROBE_MISSING, "does not start: %s", err.text);
+		hl_finding_remedy(
+			f, "see what is missing above; else this kernel is unknown to hotleaf: report it");
+	} else if (hl_capture_walk(capture, &why) == HL_CAPTURE_WALK_OWN) {
+		hl_finding_set(f, HL_PROBE_OK, "starts; finds mappings and walks stacks right");
+	} else {
+		hl_finding_set(f, HL_PROBE_LIMITED,
+			       "starts; the self-test failed, so the kernel walks user stacks: %s", why);
+		hl_finding_remedy(
+			f, "build programs with frame pointers to see whole stacks, or use another kernel");
 	}
 }
 

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* needs: base */
+/* hotleaf check on the kernel that runs, with and without privileges. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/str.h"
+
+#include "harness.h"
+
+/* Runs "hotleaf check" of the build that this test is in; as nobody, if so. Returns its exit status. */
+static int check(bool as_nobody, struct hl_str *ret)
+{
+	char path[PATH_MAX], chunk[4096];
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - sizeof("/hotleaf"));
+	int out[2], status;
+	pid_t pid;
+
+	CHECK(len > 0);
+	path[len] = 0;
+	for (int up = 0; up < 3; up++)
+		*strrchr(path, '/') = 0;
+	strcat(path, "/hotleaf");
+	CHECK_INT(pipe(out), 0);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		if (as_nobody && (setgid(65534) != 0 || setuid(65534) != 0))
+			_exit(99);
+		if (dup2(out[1], 1) != 1 || dup2(out[1], 2) != 2)
+			_exit(98);
+		(void)execl(path, "hotleaf", "check", NULL);
+		_exit(97);
+	}
+	close(out[1]);
+	while ((len = read(out[0], chunk, sizeof(chunk))) > 0)
+		hl_str_add(ret, chunk, (size_t)len);
+	close(out[0]);
+	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	CHECK_INT(hl_str_status(ret), 0);
+	return WEXITSTATUS(status);
+}
+
+/* Each line is a finding, or the remedy of the one before it. Returns how many are missing. */
+static int count_missing(char *text)
+{
+	int missing = 0;
+	bool due = false;
+	char *rest, *line;
+
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		bool is_remedy = strncmp(line, "                           → ", 30) == 0;
+
+		if (strncmp(line, "hotleaf can", 11) == 0)
+			break;
+		if (is_remedy != due)
+			FAIL("a remedy stands after each gap and only there: %s", line);
+		due = strncmp(line, "limited ", 8) == 0 || strncmp(line, "missing ", 8) == 0;
+		if (!is_remedy && !due)
+			CHECK(strncmp(line, "ok       ", 9) == 0);
+		missing += strncmp(line, "missing ", 8) == 0;
+	}
+	CHECK(line && !due);
+	return missing;
+}
+
+HL_TEST(the_exit_status_says_whether_something_is_missing)
+{
+	_cleanup_str_ struct hl_str text = { 0 };
+	int status = check(false, &text), missing;
+
+	CHECK(strstr(text.data, "\nok       type information  BTF, "));
+	missing = count_missing(text.data);
+	CHECK_INT(status, missing > 0);
+}
+
+HL_TEST(nobody_is_told_what_is_missing)
+{
+	_cleanup_str_ struct hl_str text = { 0 };
+	int status;
+
+	if (geteuid() != 0)
+		SKIP("only root can become nobody");
+	status = check(true, &text);
+	if (status == 97)
+		SKIP("nobody cannot reach the build directory");
+	CHECK_INT(status, 1);
+	CHECK(strstr(text.data, "\nmissing  privileges        no CAP_BPF, no CAP_PERFMON\n"));
+	CHECK(strstr(text.data, "\nhotleaf cannot record here: "));
+	CHECK(count_missing(text.data) >= 2);
+}
