@@ -156,7 +156,7 @@ HL_TEST_TIMEOUT(mutated, 300)
 		ew_done(&w);
 	}
 	/* Most mutations must leave most names: the readers do not give up at the first oddity. */
-	CHECK(found > 20000 * 20);
+	CHECK(found > (size_t)20000 * 20);
 	close(fd);
 }
 

@@ -122,7 +122,7 @@ HL_TEST(lines_across_reads_and_without_an_end)
 		char want[40];
 
 		(void)snprintf(want, sizeof(want), "function_number_%u[", i);
-		CHECK(hl_starts_with(at(k, 0xffffffff81000000 + i * 16 + 7), want));
+		CHECK(hl_starts_with(at(k, 0xffffffff81000000 + i * 16ull + 7), want));
 	}
 	hl_kallsyms_free(k);
 }

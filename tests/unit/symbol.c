@@ -328,7 +328,7 @@ HL_TEST(many_names_stay_in_the_file)
 static void add_frames(struct elfwriter *w, uint64_t header, const uint32_t (*functions)[2], uint32_t n)
 {
 	static const uint8_t version[] = { 1, 0x1b, 0x03, 0x3b };
-	uint64_t frames = header + 12 + 8 * n, fde;
+	uint64_t frames = header + 12 + 8ull * n, fde;
 	uint32_t i, word;
 
 	ew_put(w, header, version, 4);
@@ -340,18 +340,18 @@ static void add_frames(struct elfwriter *w, uint64_t header, const uint32_t (*fu
 	for (i = 0; i < n; i++) {
 		uint32_t row[2], record[5] = { 16 };
 
-		fde = frames + 12 + 20 * i;
+		fde = frames + 12 + 20ull * i;
 		row[0] = (uint32_t)(TEXT + functions[i][0] - header);
 		row[1] = (uint32_t)(fde - header);
-		ew_put(w, header + 12 + 8 * i, row, 8);
+		ew_put(w, header + 12 + 8ull * i, row, 8);
 		record[1] = (uint32_t)(fde + 4 - frames);
 		record[2] = (uint32_t)(TEXT + functions[i][0] - (fde + 8));
 		record[3] = functions[i][1];
 		ew_put(w, fde, record, 20);
 	}
-	ew_put(w, frames + 12 + 20 * n, NULL, 4);
-	ew_segment(w, PT_GNU_EH_FRAME, PF_R, header, header, 12 + 8 * n);
-	ew_segment(w, PT_LOAD, PF_R, header, header, 12 + 8 * n + 12 + 20 * n + 4);
+	ew_put(w, frames + 12 + 20ull * n, NULL, 4);
+	ew_segment(w, PT_GNU_EH_FRAME, PF_R, header, header, 12 + 8ull * n);
+	ew_segment(w, PT_LOAD, PF_R, header, header, 12 + 8ull * n + 12 + 20ull * n + 4);
 }
 
 HL_TEST(frames_bound_functions_without_a_name)
@@ -380,6 +380,15 @@ HL_TEST(frames_bound_functions_without_a_name)
 	built_done(&b);
 }
 
+/* The 16 bytes @code at TEXT + @at, whose operand at @operand is the distance from its end to @slot. */
+static void put_entry(struct elfwriter *w, uint64_t at, const char *code, size_t operand, uint64_t slot)
+{
+	int32_t distance = (int32_t)(slot - (TEXT + at + operand + 4));
+
+	ew_put(w, 0x1000 + at, code, 16);
+	ew_put(w, 0x1000 + at + operand, &distance, 4);
+}
+
 HL_TEST(plt_entries_are_named_by_the_relocation_of_their_slot)
 {
 	enum { PLT = 0x400, SEC = 0x500, GOT_PLT = 0x600, SLOTS = 0x601000 };
@@ -389,9 +398,7 @@ HL_TEST(plt_entries_are_named_by_the_relocation_of_their_slot)
 				      { .r_offset = SLOTS + 0x10 },
 				      { .r_offset = SLOTS + 0x20 },
 				      { .r_offset = SLOTS + 0x28 } };
-	uint8_t entry[16];
 	struct built b;
-	int32_t distance;
 
 	puts_ = ew_symbol(&w, EW_DYNSYM, "puts", STB_GLOBAL, STT_FUNC, SHN_UNDEF, 0, 0);
 	read_ = ew_symbol(&w, EW_DYNSYM, "read", STB_GLOBAL, STT_FUNC, SHN_UNDEF, 0, 0);
@@ -405,25 +412,13 @@ HL_TEST(plt_entries_are_named_by_the_relocation_of_their_slot)
 	ew_put(&w, 0x3000, relocations, sizeof(relocations));
 	(void)ew_section(&w, ".rela.plt", SHT_RELA, SHF_ALLOC, 0, 0x3000, sizeof(relocations));
 	/* .plt: the common head (no slot of a symbol), then puts, plain. */
-	memcpy(entry, "\xff\x35\0\0\0\0\xff\x25\0\0\0\0\x0f\x1f\x40\0", 16);
-	ew_put(&w, 0x1000 + PLT, entry, 16);
-	distance = SLOTS + 0x18 - (TEXT + PLT + 0x10 + 6);
-	memcpy(entry, "\xff\x25....\x68\0\0\0\0\xe9\0\0\0\0", 16);
-	memcpy(entry + 2, &distance, 4);
-	ew_put(&w, 0x1000 + PLT + 0x10, entry, 16);
+	ew_put(&w, 0x1000 + PLT, "\xff\x35\0\0\0\0\xff\x25\0\0\0\0\x0f\x1f\x40\0", 16);
+	put_entry(&w, PLT + 0x10, "\xff\x25....\x68\0\0\0\0\xe9\0\0\0\0", 2, SLOTS + 0x18);
 	/* .plt.sec: endbr64; bnd jmp. Its order is not that of the relocations. */
-	memcpy(entry, "\xf3\x0f\x1e\xfa\xf2\xff\x25....\x0f\x1f\x44\0\0", 16);
-	distance = SLOTS + 0x10 - (TEXT + SEC + 11);
-	memcpy(entry + 7, &distance, 4);
-	ew_put(&w, 0x1000 + SEC, entry, 16);
-	distance = SLOTS + 0x28 - (TEXT + SEC + 0x10 + 11);
-	memcpy(entry + 7, &distance, 4);
-	ew_put(&w, 0x1000 + SEC + 0x10, entry, 16);
+	put_entry(&w, SEC, "\xf3\x0f\x1e\xfa\xf2\xff\x25....\x0f\x1f\x44\0\0", 7, SLOTS + 0x10);
+	put_entry(&w, SEC + 0x10, "\xf3\x0f\x1e\xfa\xf2\xff\x25....\x0f\x1f\x44\0\0", 7, SLOTS + 0x28);
 	/* .plt.got: eight bytes an entry. */
-	memcpy(entry, "\xff\x25....\x66\x90", 8);
-	distance = SLOTS + 0x20 - (TEXT + GOT_PLT + 6);
-	memcpy(entry + 2, &distance, 4);
-	ew_put(&w, 0x1000 + GOT_PLT, entry, 8);
+	put_entry(&w, GOT_PLT, "\xff\x25....\x66\x90\x90\x90\x90\x90\x90\x90\x90\x90", 2, SLOTS + 0x20);
 	w.sections[text].size = PLT;
 	(void)ew_section(&w, ".plt", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT + PLT, 0x1000 + PLT, 0x20);
 	(void)ew_section(&w, ".plt.sec", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT + SEC, 0x1000 + SEC,

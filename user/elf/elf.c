@@ -444,7 +444,7 @@ bool hl_elf_address(const struct hl_elf *elf, uint64_t offset, uint64_t *ret)
 		in_page = s->offset % PAGE;
 		start = s->offset - in_page;
 		/* Up to the end of its last page; sizes near 2⁶⁴ saturate. */
-		if (!near && s->file_size && s->file_size < UINT64_MAX - 2 * PAGE &&
+		if (!near && s->file_size && s->file_size < UINT64_MAX - 2ull * PAGE &&
 		    offset - start < (in_page + s->file_size + PAGE - 1) / PAGE * PAGE)
 			near = s;
 	}

@@ -30,7 +30,7 @@ static void write_text(const char *text, size_t len, void *ctx)
 	}
 	/*
 	 * The Rust demangler holds memory while it writes an identifier in Punycode, one character a call;
-	 * such an identifier is at most four bytes for each of the input's. Not jumping from there leaks nothing.
+	 * such an identifier is at most four bytes for each of the input's. To jump out of it would leak.
 	 */
 	if (len > 4 || o->written > HL_DEMANGLE_OUTPUT_MAX + 4 * HL_DEMANGLE_INPUT_MAX)
 		longjmp(o->enough, 1);

@@ -33,6 +33,11 @@ struct frames {
 	uint64_t address;
 };
 
+static void frames_done(struct frames *frames)
+{
+	free(frames->bytes);
+}
+
 static int load_at(const struct hl_elf *elf, uint64_t offset, uint64_t len, uint64_t limit, uint8_t **ret)
 {
 	const struct hl_elf_section as_section = { .name = "", .offset = offset, .size = len };
@@ -136,8 +141,8 @@ static size_t read_header(struct hl_cursor *c, uint64_t address, uint64_t *ret_f
 
 int hl_builder_read_fdes(struct hl_builder *b)
 {
-	_cleanup_free_ uint8_t *header = NULL, *bytes = NULL;
-	struct frames frames = { 0 };
+	_cleanup_free_ uint8_t *header = NULL;
+	_cleanup_(frames_done) struct frames frames = { 0 };
 	const struct hl_elf_segment *s;
 	struct hl_cursor c;
 	uint64_t address;
@@ -157,7 +162,6 @@ int hl_builder_read_fdes(struct hl_builder *b)
 	if (n == 0)
 		return 0;
 	r = load_frames(b->elf, address, &frames);
-	bytes = frames.bytes;
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	b->out->fdes = malloc(n * sizeof(*b->out->fdes));

@@ -40,7 +40,7 @@ static int emit(struct sweep *w, uint64_t end)
 		return 0;
 	if (w->at != top->cand->address || end != top->end) {
 		r = hl_grow(&out->pieces, &out->cap_pieces, out->n_pieces + 1, sizeof(*out->pieces),
-			    2 * HL_SYMBOLS_MAX);
+			    (size_t)2 * HL_SYMBOLS_MAX);
 		if (r < 0)
 			return r;
 		out->pieces[out->n_pieces] =
@@ -49,7 +49,7 @@ static int emit(struct sweep *w, uint64_t end)
 		name = HL_NAME(HL_NAME_PIECE, out->n_pieces++);
 	}
 	r = hl_grow(&out->ranges, &out->cap_ranges, out->n_ranges + 1, sizeof(*out->ranges),
-		    2 * HL_SYMBOLS_MAX);
+		    (size_t)2 * HL_SYMBOLS_MAX);
 	if (r < 0)
 		return r;
 	out->ranges[out->n_ranges++] = (struct hl_range){ w->at, (uint32_t)(end - w->at), name };
