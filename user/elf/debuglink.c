@@ -20,15 +20,16 @@ static bool is_base_name(const char *name)
 bool hl_elf_debuglink(const struct hl_elf *elf, char ret_name[HL_ELF_DEBUGLINK_MAX], uint32_t *ret_crc)
 {
 	const struct hl_elf_section *section = hl_elf_section_named(elf, ".gnu_debuglink");
-	_cleanup_free_ uint8_t *bytes = NULL;
+	uint8_t bytes[HL_ELF_DEBUGLINK_MAX + 8];
 	struct hl_cursor c;
 	const char *name;
-	size_t len, pad;
 	uint32_t crc;
+	size_t pad;
 
-	if (!section || hl_elf_load(elf, section, 4096, &bytes, &len, NULL) < 0)
+	if (!section || section->size > sizeof(bytes) ||
+	    hl_elf_read(elf, section->offset, bytes, (size_t)section->size) < 0)
 		return false;
-	c = hl_cursor_of(bytes, len, section->name);
+	c = hl_cursor_of(bytes, (size_t)section->size, section->name);
 	name = hl_cursor_string(&c);
 	if (!name || c.pos > HL_ELF_DEBUGLINK_MAX || !is_base_name(name))
 		return false;

@@ -330,16 +330,21 @@ static int read_long_numbers(const struct hl_elf *elf, size_t each, struct layou
 	return 0;
 }
 
-static void name_sections(struct hl_elf *elf, const uint32_t *offsets, uint32_t names)
+static int name_sections(struct hl_elf *elf, const uint32_t *offsets, uint32_t names)
 {
 	const struct hl_elf_section *strings = hl_elf_section_at(elf, names, SHT_STRTAB);
 	size_t len, i;
+	int r;
 
-	if (!strings || hl_elf_load(elf, strings, MAX_SECTION_NAMES, &elf->section_names, &len, NULL) < 0)
-		return;
+	if (!strings)
+		return 0;
+	r = hl_elf_load(elf, strings, MAX_SECTION_NAMES, &elf->section_names, &len, NULL);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
 	for (i = 0; i < elf->n_sections; i++)
 		if (offsets[i] < len)
 			elf->sections[i].name = (const char *)elf->section_names + offsets[i];
+	return 0;
 }
 
 /* Damaged section headers are none: -ENOMEM is the only failure. */
@@ -367,8 +372,7 @@ static int read_sections(struct hl_elf *elf, struct layout *layout)
 	for (i = 0; i < layout->n_sections; i++)
 		offsets[i] = read_section(&c, elf->is_64, &elf->sections[i], &info);
 	elf->n_sections = layout->n_sections;
-	name_sections(elf, offsets, layout->names);
-	return 0;
+	return name_sections(elf, offsets, layout->names);
 }
 
 int hl_elf_open(int fd, const char *name, struct hl_elf **ret, struct hl_err *err)

@@ -4,10 +4,9 @@
 #include <elf.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/cursor.h"
 
-enum { MAX_NOTES = 64 * 1024, MAX_TRIED = 64 };
+enum { MAX_NOTES = 16 * 1024, MAX_TRIED = 64 };
 
 /* Looks for the build-id among the notes at @bytes; 0 if it is not there or is damaged. */
 static size_t find_build_id(const uint8_t *bytes, size_t len, uint64_t align, uint8_t *ret)
@@ -41,15 +40,10 @@ static size_t find_build_id(const uint8_t *bytes, size_t len, uint64_t align, ui
 static size_t read_build_id(const struct hl_elf *elf, uint64_t offset, uint64_t size, uint64_t align,
 			    uint8_t *ret)
 {
-	_cleanup_free_ uint8_t *bytes = NULL;
+	uint8_t bytes[MAX_NOTES];
 	size_t len = size < MAX_NOTES ? (size_t)size : MAX_NOTES;
 	long n;
 
-	if (len == 0)
-		return 0;
-	bytes = malloc(len);
-	if (!bytes)
-		return 0;
 	n = hl_elf_read_some(elf, offset, bytes, len);
 	return n > 0 ? find_build_id(bytes, (size_t)n, align, ret) : 0;
 }

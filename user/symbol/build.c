@@ -95,12 +95,16 @@ static void load_strings(struct hl_builder *b, unsigned int source)
 						.offset = table->offset,
 						.size = table->size };
 	uint8_t *data;
+	int r;
 
 	if (b->strings[source].tried || !table->elf)
 		return;
 	b->strings[source].tried = true;
-	if (hl_elf_load(table->elf, &section, HL_NAME_OFFSET_MAX, &data, &b->strings[source].len, NULL) == 0)
+	r = hl_elf_load(table->elf, &section, HL_NAME_OFFSET_MAX, &data, &b->strings[source].len, NULL);
+	if (r == 0)
 		b->strings[source].data = (char *)data;
+	else if (r == -ENOMEM)
+		b->no_memory = true;
 }
 
 const char *hl_builder_name(struct hl_builder *b, uint32_t name)
@@ -338,7 +342,7 @@ static int build(struct hl_builder *b)
 		r = hl_builder_sweep(b);
 	if (r == 0)
 		r = copy_names(b);
-	return r;
+	return r == 0 && b->no_memory ? -ENOMEM : r;
 }
 
 int hl_symbols_new(const struct hl_elf *elf, const struct hl_elf *debug, struct hl_symbols **ret,

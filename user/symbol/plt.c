@@ -18,10 +18,9 @@
  */
 
 enum {
-	MAX_RELOCATION_SECTIONS = 64,
+	/* Of all sections together: headers may say the same bytes again and again. */
 	MAX_RELOCATIONS = 16 << 20,
-	MAX_PLT_SECTIONS = 16,
-	MAX_PLT = 4 << 20,
+	MAX_PLT = 1 << 20,
 };
 
 /* A GOT slot that a relocation fills. */
@@ -63,13 +62,17 @@ static int add_slot(void *ctx, struct hl_cursor *c)
 static int read_slots(const struct hl_elf *elf, struct slots *slots)
 {
 	uint32_t type = slots->is_64 ? SHT_RELA : SHT_REL;
-	size_t size = slots->is_64 ? sizeof(Elf64_Rela) : sizeof(Elf32_Rel), n, i, read = 0;
+	size_t size = slots->is_64 ? sizeof(Elf64_Rela) : sizeof(Elf32_Rel), n, i, left = MAX_RELOCATIONS;
 	const struct hl_elf_section *sections = hl_elf_sections(elf, &n);
 	int r = 0;
 
-	for (i = 0; i < n && r != -ENOMEM && read < MAX_RELOCATION_SECTIONS; i++)
-		if (sections[i].type == type && (sections[i].flags & SHF_ALLOC) && ++read)
-			r = hl_elf_each(elf, &sections[i], size, MAX_RELOCATIONS, add_slot, slots, NULL);
+	for (i = 0; i < n && r != -ENOMEM; i++) {
+		if (sections[i].type != type || !(sections[i].flags & SHF_ALLOC) ||
+		    sections[i].size / size > left)
+			continue;
+		left -= (size_t)(sections[i].size / size);
+		r = hl_elf_each(elf, &sections[i], size, MAX_RELOCATIONS, add_slot, slots, NULL);
+	}
 	return r == -ENOMEM ? r : hl_radix_sort(slots->items, slots->n, sizeof(*slots->items));
 }
 
@@ -187,17 +190,19 @@ int hl_builder_add_plt(struct hl_builder *b)
 {
 	struct slots slots = { .is_64 = hl_elf_is_64(b->elf) };
 	const struct hl_elf_section *sections;
-	size_t n, i, read = 0, n_sorted = b->n;
+	size_t n, i, left = MAX_PLT, n_sorted = b->n;
 	int r = 0;
 
 	if (hl_elf_machine(b->elf) != (slots.is_64 ? EM_X86_64 : EM_386))
 		return 0;
 	sections = hl_elf_sections(b->elf, &n);
-	for (i = 0; i < n && r == 0 && read < MAX_PLT_SECTIONS; i++) {
-		if (sections[i].type != SHT_PROGBITS || !hl_starts_with(sections[i].name, ".plt"))
+	for (i = 0; i < n && r == 0; i++) {
+		if (sections[i].type != SHT_PROGBITS || !hl_starts_with(sections[i].name, ".plt") ||
+		    sections[i].size == 0 || sections[i].size > left)
 			continue;
-		if (read++ == 0)
+		if (left == MAX_PLT)
 			r = read_slots(b->elf, &slots);
+		left -= (size_t)sections[i].size;
 		if (r == 0)
 			r = add_entries(b, &sections[i], &slots, n_sorted);
 	}

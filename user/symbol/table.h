@@ -93,6 +93,7 @@ struct hl_builder {
 		size_t len;
 		bool tried;
 	} strings[HL_NAME_SOURCES];
+	bool no_memory; /* for strings */
 };
 
 /* Leading underscores, of which fewer are better. Names may be as long as the file: it stops early. */
