@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "symd/client.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "symd/server.h"
+#include "symd/transport.h"
+
+/* Longer names and texts than the server makes are not believed. */
+enum { MAX_STRING = 8192, MAX_ERRNO = 4095, MAX_INSN = 15, MAX_CLASS = 6 };
+
+#define KNOWN_FLAGS                                                                                   \
+	(HL_SYMD_NAMED | HL_SYMD_UNDECODED | HL_SYMD_NO_BYTES | HL_SYMD_IRQS_OFF | HL_SYMD_UNMAPPED | \
+	 HL_SYMD_MODULE)
+
+struct hl_symd {
+	struct hl_symd_transport transport;
+	struct hl_str payload; /* of the last reply */
+};
+
+struct hl_symd *hl_symd_new_over(struct hl_symd_transport transport, struct hl_err *err)
+{
+	struct hl_symd *symd = calloc(1, sizeof(*symd));
+
+	if (!symd) {
+		if (transport.free)
+			transport.free(transport.ctx);
+		(void)hl_err_errno(err, -ENOMEM, "cannot start symd");
+		return NULL;
+	}
+	symd->transport = transport;
+	return symd;
+}
+
+struct hl_symd *hl_symd_new(struct hl_err *err)
+{
+	struct hl_symd_transport transport;
+
+	if (hl_symd_transport_local(&transport, err) < 0)
+		return NULL;
+	return hl_symd_new_over(transport, err);
+}
+
+void hl_symd_free(struct hl_symd *symd)
+{
+	if (!symd)
+		return;
+	if (symd->transport.free)
+		symd->transport.free(symd->transport.ctx);
+	hl_str_done(&symd->payload);
+	free(symd);
+}
+
+/*
+ * Sends a request and leaves the payload of the reply in symd->payload. The server parses hostile files and
+ * may be in their hands: what it says is checked here and by the callers.
+ */
+static int call(struct hl_symd *symd, const struct hl_symd_request *request, const void *payload, int fd,
+		struct hl_symd_reply *reply, struct hl_err *err)
+{
+	int r = symd->transport.call(symd->transport.ctx, request, payload, fd, reply, &symd->payload, err);
+
+	if (r < 0)
+		return r;
+	if (reply->status > 0 || reply->status < -MAX_ERRNO)
+		return hl_err_set(err, -EPROTO, "symd answered with status %d", reply->status);
+	if (reply->status < 0) {
+		reply->error[sizeof(reply->error) - 1] = '\0';
+		return hl_err_set(err, reply->status, "%s", reply->error);
+	}
+	if (symd->payload.failed || reply->length != symd->payload.len)
+		return hl_err_set(err, -EPROTO, "symd announced %llu bytes and sent %zu",
+				  (unsigned long long)reply->length, symd->payload.len);
+	return 0;
+}
+
+static bool is_file_sound(const struct hl_symd_file *file)
+{
+	const char *end = memchr(file->debuglink, 0, sizeof(file->debuglink));
+
+	return file->build_id_len <= sizeof(file->build_id) && end && !strchr(file->debuglink, '/') &&
+	       strcmp(file->debuglink, ".") != 0 && strcmp(file->debuglink, "..") != 0;
+}
+
+int hl_symd_add_file(struct hl_symd *symd, uint32_t file, int fd, struct hl_symd_file *ret,
+		     struct hl_err *err)
+{
+	struct hl_symd_request request = { .type = HL_SYMD_ADD_FILE, .file = file };
+	struct hl_symd_reply reply = { 0 };
+	struct hl_symd_file answer;
+	int r = call(symd, &request, NULL, fd, &reply, err);
+
+	if (r < 0)
+		return r;
+	if (symd->payload.len != sizeof(answer))
+		return hl_err_set(err, -EPROTO, "symd described a file in %zu bytes, not %zu",
+				  symd->payload.len, sizeof(answer));
+	memcpy(&answer, symd->payload.data, sizeof(answer));
+	if (!is_file_sound(&answer))
+		return hl_err_set(err, -EPROTO, "symd described file %u with a damaged build-id or debuglink",
+				  file);
+	answer.has_symtab = answer.has_symtab != 0;
+	*ret = answer;
+	return 0;
+}
+
+int hl_symd_add_debug(struct hl_symd *symd, uint32_t file, int fd, struct hl_err *err)
+{
+	struct hl_symd_request request = { .type = HL_SYMD_ADD_DEBUG, .file = file };
+	struct hl_symd_reply reply = { 0 };
+
+	return call(symd, &request, NULL, fd, &reply, err);
+}
+
+int hl_symd_add_kallsyms(struct hl_symd *symd, int fd, struct hl_err *err)
+{
+	struct hl_symd_request request = { .type = HL_SYMD_ADD_KALLSYMS };
+	struct hl_symd_reply reply = { 0 };
+
+	return call(symd, &request, NULL, fd, &reply, err);
+}
+
+/* Moves the string at @offset from the payload's to the caller's numbering; false if it lies outside. */
+static bool rebase(uint32_t *offset, uint32_t len, size_t first, size_t payload_len, size_t base)
+{
+	if (len == 0) {
+		*offset = 0;
+		return true;
+	}
+	if (len > MAX_STRING || *offset < first || *offset > payload_len || len > payload_len - *offset)
+		return false;
+	*offset = (uint32_t)(*offset - first + base);
+	return true;
+}
+
+static bool take_answer(struct hl_symd_answer *a, size_t first, size_t payload_len, size_t base)
+{
+	if (!rebase(&a->name, a->name_len, first, payload_len, base) ||
+	    !rebase(&a->text, a->text_len, first, payload_len, base) ||
+	    !rebase(&a->module, a->module_len, first, payload_len, base))
+		return false;
+	return a->n_inlined == 0 && a->first_inlined == 0 && (a->flags & ~KNOWN_FLAGS) == 0 &&
+	       a->insn_class <= MAX_CLASS && a->insn_len <= MAX_INSN &&
+	       !(a->flags & HL_SYMD_NAMED) == !a->name_len && !(a->flags & HL_SYMD_MODULE) == !a->module_len;
+}
+
+/* Appends the @n answers of the last reply to @ret. */
+static int take_answers(struct hl_symd *symd, size_t n, struct hl_symd_answers *ret, struct hl_err *err)
+{
+	size_t first = n * sizeof(struct hl_symd_answer), more, i;
+	int r;
+
+	if (symd->payload.len < first)
+		return hl_err_set(err, -EPROTO, "symd sent %zu bytes for %zu answers", symd->payload.len, n);
+	more = symd->payload.len - first;
+	r = hl_grow(&ret->strings, &ret->strings_cap, ret->strings_len + more, 1, UINT32_MAX);
+	if (r < 0)
+		return hl_err_errno(err, r, "no room for symd's answers");
+	memcpy(&ret->items[ret->n], symd->payload.data, first);
+	for (i = 0; i < n; i++)
+		if (!take_answer(&ret->items[ret->n + i], first, symd->payload.len, ret->strings_len))
+			return hl_err_set(err, -EPROTO, "symd's answer %zu is damaged", i);
+	if (more)
+		memcpy(ret->strings + ret->strings_len, symd->payload.data + first, more);
+	ret->strings_len += more;
+	ret->n += n;
+	return 0;
+}
+
+int hl_symd_resolve(struct hl_symd *symd, const struct hl_symd_query *queries, size_t n, bool intel,
+		    struct hl_symd_answers *ret, struct hl_err *err)
+{
+	struct hl_symd_request request = { .type = HL_SYMD_RESOLVE, .flags = intel ? HL_SYMD_INTEL : 0 };
+	struct hl_symd_reply reply = { 0 };
+	size_t i, here;
+	int r;
+
+	ret->n = 0;
+	ret->strings_len = 0;
+	r = hl_grow(&ret->items, &ret->cap, n, sizeof(*ret->items), UINT32_MAX);
+	if (r < 0)
+		return hl_err_errno(err, r, "no room for %zu answers", n);
+	for (i = 0; i < n && r == 0; i += here) {
+		here = n - i < HL_SYMD_QUERIES_MAX ? n - i : HL_SYMD_QUERIES_MAX;
+		request.count = (uint32_t)here;
+		request.length = here * sizeof(*queries);
+		r = call(symd, &request, queries + i, -1, &reply, err);
+		if (r == 0 && reply.count != here)
+			r = hl_err_set(err, -EPROTO, "symd answered %u of %zu queries", reply.count, here);
+		if (r == 0)
+			r = take_answers(symd, here, ret, err);
+	}
+	if (r < 0)
+		ret->n = ret->strings_len = 0;
+	return r;
+}
+
+void hl_symd_answers_done(struct hl_symd_answers *answers)
+{
+	free(answers->items);
+	free(answers->strings);
+	*answers = (struct hl_symd_answers){ 0 };
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "symd/files.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "elf/elf.h"
+#include "symbol/symbol.h"
+#include "symd/identity.h"
+
+enum { MAX_FILES = 1 << 20, MAX_OPEN = 512 };
+
+static void known_free(struct hl_symd_known *known)
+{
+	if (!known)
+		return;
+	hl_symbols_free(known->symbols);
+	hl_elf_free(known->elf);
+	hl_elf_free(known->debug);
+	free(known);
+}
+HL_DEFINE_CLEANUP(struct hl_symd_known, known_free)
+HL_DEFINE_CLEANUP(struct hl_elf, hl_elf_free)
+
+void hl_symd_files_done(struct hl_symd_files *files)
+{
+	size_t i;
+
+	for (i = 0; i < files->n; i++)
+		known_free(files->items[i]);
+	free(files->items);
+	*files = (struct hl_symd_files){ 0 };
+}
+
+static size_t count_open(const struct hl_symd_known *known)
+{
+	return !hl_elf_is_suspended(known->elf) + (known->debug && !hl_elf_is_suspended(known->debug));
+}
+
+/* Takes the descriptors of one file: of one whose names are all in memory if there is such, else of any. */
+static void suspend_one(struct hl_symd_files *files)
+{
+	struct hl_symd_known *best = NULL, *known;
+	bool best_needs = true, needs;
+	size_t i;
+
+	for (i = 0; i < files->n; i++) {
+		known = files->items[i];
+		if (!known || count_open(known) == 0)
+			continue;
+		needs = hl_symbols_need_file(known->symbols);
+		if (!best || needs < best_needs || (needs == best_needs && known->used < best->used)) {
+			best = known;
+			best_needs = needs;
+		}
+	}
+	if (!best)
+		return;
+	files->n_open -= count_open(best);
+	hl_elf_suspend(best->elf);
+	if (best->debug)
+		hl_elf_suspend(best->debug);
+}
+
+static void make_room(struct hl_symd_files *files, size_t more)
+{
+	while (files->n_open && files->n_open + more > MAX_OPEN)
+		suspend_one(files);
+}
+
+struct hl_symd_known *hl_symd_files_get(struct hl_symd_files *files, uint32_t number)
+{
+	struct hl_symd_known *known = number < files->n ? files->items[number] : NULL;
+
+	if (known)
+		known->used = files->now;
+	return known;
+}
+
+static bool is_our_machine(const struct hl_elf *elf)
+{
+	uint16_t machine = hl_elf_machine(elf);
+
+	return machine == EM_X86_64 || (machine == EM_386 && !hl_elf_is_64(elf));
+}
+
+static int make_slot(struct hl_symd_files *files, uint32_t number)
+{
+	int r = hl_grow(&files->items, &files->cap, (size_t)number + 1, sizeof(*files->items), MAX_FILES);
+
+	while (r == 0 && files->n <= number)
+		files->items[files->n++] = NULL;
+	return r;
+}
+
+int hl_symd_files_add(struct hl_symd_files *files, uint32_t number, int fd, struct hl_symd_known **ret,
+		      struct hl_err *err)
+{
+	_cleanup_(known_freep) struct hl_symd_known *known = calloc(1, sizeof(*known));
+	char name[32];
+	int r;
+
+	(void)snprintf(name, sizeof(name), "file %u", number);
+	if (!known || make_slot(files, number) < 0)
+		return hl_err_set(err, -ENOMEM, "no room for '%s'", name);
+	make_room(files, 1);
+	r = hl_elf_open(fd, name, &known->elf, err);
+	if (r < 0)
+		return r;
+	if (!is_our_machine(known->elf))
+		return hl_err_set(err, -ENOEXEC, "'%s' is for machine %u, not for this one", name,
+				  hl_elf_machine(known->elf));
+	r = hl_symbols_new(known->elf, NULL, &known->symbols, err);
+	if (r < 0)
+		return r;
+	hl_symd_files_drop(files, number);
+	known->used = files->now;
+	files->n_open++;
+	*ret = files->items[number] = TAKE_PTR(known);
+	return 0;
+}
+
+int hl_symd_files_add_debug(struct hl_symd_files *files, uint32_t number, int fd, struct hl_err *err)
+{
+	struct hl_symd_known *known = hl_symd_files_get(files, number);
+	_cleanup_(hl_elf_freep) struct hl_elf *debug = NULL;
+	struct hl_symbols *symbols = NULL;
+	char name[48];
+	int r;
+
+	if (!known)
+		return hl_err_set(err, -ENOENT, "'file %u' is not known", number);
+	if (hl_elf_is_suspended(known->elf))
+		return hl_err_set(err, -EBADF, "'file %u' is no longer open", number);
+	(void)snprintf(name, sizeof(name), "debug file of file %u", number);
+	r = hl_elf_open(fd, name, &debug, err);
+	if (r == 0)
+		r = hl_symd_match_debug(known->elf, debug, err);
+	if (r == 0)
+		r = hl_symbols_new(known->elf, debug, &symbols, err);
+	if (r < 0)
+		return r;
+	files->n_open += known->debug ? 1 - !hl_elf_is_suspended(known->debug) : 1;
+	hl_symbols_free(known->symbols);
+	hl_elf_free(known->debug);
+	known->symbols = symbols;
+	known->debug = TAKE_PTR(debug);
+	make_room(files, 0);
+	return 0;
+}
+
+void hl_symd_files_drop(struct hl_symd_files *files, uint32_t number)
+{
+	if (number >= files->n || !files->items[number])
+		return;
+	files->n_open -= count_open(files->items[number]);
+	known_free(files->items[number]);
+	files->items[number] = NULL;
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "symd/resolve.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "elf/elf.h"
+#include "insn/insn.h"
+#include "symbol/demangle.h"
+#include "symbol/kallsyms.h"
+#include "symbol/symbol.h"
+#include "symd/files.h"
+
+enum { TARGET_NAME_MAX = 256 };
+
+/* A name that is in the strings already: many queries of a batch fall into the same functions. */
+struct seen {
+	uint64_t key; /* the file or the kernel, and the name's number there */
+	uint32_t offset, len;
+};
+
+struct batch {
+	struct hl_symd_sources *sources;
+	struct hl_str *payload;
+	bool intel;
+	struct hl_index index;
+	struct seen *seen;
+	size_t n_seen, cap_seen;
+};
+
+/* What a query's address belongs to: one of the two, or neither. */
+struct place {
+	const struct hl_symd_known *known;
+	const struct hl_kallsyms *kallsyms;
+	uint64_t shift; /* from answered to running addresses; kernel only */
+	uint32_t file;
+};
+
+/* A function, whichever table it came from. */
+struct function {
+	uint64_t start, size; /* in the addresses of answers */
+	uint64_t key;
+	uint32_t name; /* of a file */
+	const char *kernel_name, *module;
+	bool named;
+};
+
+static int same_key(const void *ctx, uint32_t position)
+{
+	const struct batch *b = ((const void *const *)ctx)[0];
+	const uint64_t *key = ((const void *const *)ctx)[1];
+
+	return b->seen[position].key == *key;
+}
+
+static bool find_function(const struct place *place, uint64_t address, struct function *ret)
+{
+	struct hl_kernel_symbol kernel;
+	struct hl_symbol symbol;
+
+	if (place->known && hl_symbols_find(place->known->symbols, address, &symbol)) {
+		*ret = (struct function){
+			.start = symbol.start, .size = symbol.size, .name = symbol.name, .named = symbol.named
+		};
+		ret->key = (uint64_t)place->file << 32 | symbol.name;
+		return true;
+	}
+	if (place->kallsyms && hl_kallsyms_find(place->kallsyms, address + place->shift, &kernel) == 0) {
+		*ret = (struct function){ .start = kernel.start - place->shift,
+					  .size = kernel.size,
+					  .kernel_name = kernel.name,
+					  .module = kernel.module,
+					  .named = true };
+		/* Kernel addresses have their upper bits set, file numbers are small. */
+		ret->key = kernel.start;
+		return true;
+	}
+	return false;
+}
+
+/* A name that the file no longer has stays empty. */
+static void add_name(const struct place *place, const struct function *f, struct hl_str *out)
+{
+	if (f->kernel_name)
+		hl_demangle_or_copy(f->kernel_name, strlen(f->kernel_name), HL_SYMBOL_NAME_MAX, out);
+	else if (place->known)
+		(void)hl_symbols_add_name(place->known->symbols, f->name, out);
+}
+
+/* Puts the name of @f into the strings, once a batch. */
+static int intern_name(struct batch *b, const struct place *place, const struct function *f,
+		       uint32_t *ret_offset, uint32_t *ret_len)
+{
+	uint64_t hash = hl_hash(&f->key, sizeof(f->key), 0);
+	const void *ctx[2] = { b, &f->key };
+	uint32_t found = hl_index_find(&b->index, hash, same_key, ctx);
+	struct seen *seen;
+	int r;
+
+	if (found == HL_INDEX_NONE) {
+		r = hl_grow(&b->seen, &b->cap_seen, b->n_seen + 1, sizeof(*b->seen), UINT32_MAX);
+		if (r == 0)
+			r = hl_index_add(&b->index, hash, (uint32_t)b->n_seen);
+		if (r < 0)
+			return r;
+		seen = &b->seen[b->n_seen];
+		*seen = (struct seen){ .key = f->key, .offset = (uint32_t)b->payload->len };
+		found = (uint32_t)b->n_seen++;
+		add_name(place, f, b->payload);
+		seen->len = (uint32_t)b->payload->len - seen->offset;
+	}
+	*ret_offset = b->seen[found].offset;
+	*ret_len = b->seen[found].len;
+	return 0;
+}
+
+static int name_answer(struct batch *b, const struct place *place, struct hl_symd_answer *answer)
+{
+	struct function f;
+	int r;
+
+	answer->function = answer->address;
+	if (!find_function(place, answer->address, &f))
+		return 0;
+	answer->function = f.start;
+	answer->size = f.size;
+	if (f.module && f.module[0]) {
+		answer->module = (uint32_t)b->payload->len;
+		answer->module_len = (uint32_t)strlen(f.module);
+		answer->flags |= HL_SYMD_MODULE;
+		hl_str_add(b->payload, f.module, answer->module_len);
+	}
+	if (!f.named)
+		return 0;
+	r = intern_name(b, place, &f, &answer->name, &answer->name_len);
+	if (r == 0 && answer->name_len)
+		answer->flags |= HL_SYMD_NAMED;
+	return r;
+}
+
+static struct hl_decoder *get_decoder(struct batch *b, bool code_32)
+{
+	struct hl_decoder **decoder = &b->sources->decoders[code_32][b->intel];
+
+	if (!*decoder)
+		*decoder = hl_decoder_new(code_32 ? HL_INSN_MODE_32 : HL_INSN_MODE_64,
+					  b->intel ? HL_INSN_INTEL : HL_INSN_ATT);
+	return *decoder;
+}
+
+/*
+ * Writes ` <function+0xoffset>` for the target of a branch, as objdump does, to @ret; nothing where the
+ * function has no name.
+ */
+static int format_target(struct batch *b, const struct place *place, uint64_t target, char *ret, size_t size)
+{
+	uint32_t offset, len, kept;
+	struct function f;
+	const char *name;
+	int r;
+
+	ret[0] = '\0';
+	if (!find_function(place, target, &f) || !f.named)
+		return 0;
+	r = intern_name(b, place, &f, &offset, &len);
+	if (r < 0 || len == 0 || b->payload->failed)
+		return r;
+	name = b->payload->data + offset;
+	kept = len <= TARGET_NAME_MAX ? len : TARGET_NAME_MAX;
+	/* Not inside a UTF-8 sequence. */
+	while (kept < len && kept > TARGET_NAME_MAX - 3 && (name[kept] & 0xc0) == 0x80)
+		kept--;
+	(void)snprintf(ret, size, " <%.*s%s", (int)kept, name, kept < len ? "…" : "");
+	len = (uint32_t)strlen(ret);
+	if (target != f.start)
+		(void)snprintf(ret + len, size - len, "+0x%llx>", (unsigned long long)(target - f.start));
+	else
+		(void)snprintf(ret + len, size - len, ">");
+	return 0;
+}
+
+static int decode_answer(struct batch *b, const struct place *place, const struct hl_symd_query *query,
+			 struct hl_symd_answer *answer)
+{
+	struct hl_decoder *decoder = get_decoder(b, query->flags & HL_SYMD_CODE_32);
+	size_t len = query->code_len < sizeof(query->code) ? query->code_len : sizeof(query->code);
+	const uint8_t *code = query->code;
+	uint8_t from_file[sizeof(query->code)];
+	char suffix[TARGET_NAME_MAX + 32] = "";
+	struct hl_insn insn;
+	long n;
+	int r = 0;
+
+	if (!decoder)
+		return -ENOMEM;
+	if (len == 0 && place->known) {
+		n = hl_elf_read_some(place->known->elf, query->where, from_file, sizeof(from_file));
+		len = n > 0 ? (size_t)n : 0;
+		code = from_file;
+	}
+	if (len == 0) {
+		answer->flags |= HL_SYMD_NO_BYTES;
+		return 0;
+	}
+	hl_decoder_decode(decoder, code, len, answer->address, &insn);
+	answer->insn_class = insn.class_;
+	answer->insn_len = insn.length;
+	if (insn.undecoded)
+		answer->flags |= HL_SYMD_UNDECODED;
+	if (insn.has_target) {
+		answer->target = insn.target;
+		if (!(answer->flags & HL_SYMD_UNMAPPED))
+			r = format_target(b, place, insn.target, suffix, sizeof(suffix));
+	}
+	answer->text = (uint32_t)b->payload->len;
+	hl_str_adds(b->payload, insn.text);
+	hl_str_adds(b->payload, suffix);
+	answer->text_len = (uint32_t)(b->payload->len - answer->text);
+	return r;
+}
+
+/*
+ * A software clock's interrupt that was due while interrupts were off comes when they are on again: behind
+ * popf, or behind sti, or, since sti holds interrupts off for one instruction more, behind that one.
+ */
+static bool irqs_were_off(struct batch *b, const struct hl_symd_query *query)
+{
+	enum { POPF = 0x9d, STI = 0xfb };
+	const uint8_t *end = query->before + sizeof(query->before);
+	struct hl_decoder *decoder;
+	struct hl_insn insn;
+	size_t k;
+
+	if (!(query->flags & HL_SYMD_SW_CLOCK) || query->before_len != sizeof(query->before))
+		return false;
+	if (end[-1] == POPF || end[-1] == STI)
+		return true;
+	decoder = get_decoder(b, false);
+	for (k = 1; decoder && k < sizeof(query->before); k++) {
+		if (end[-1 - (long)k] != STI)
+			continue;
+		hl_decoder_decode(decoder, end - k, k, 0, &insn);
+		if (!insn.undecoded && insn.length == k)
+			return true;
+	}
+	return false;
+}
+
+static struct place find_place(struct batch *b, const struct hl_symd_query *query,
+			       struct hl_symd_answer *answer)
+{
+	struct place place = { .file = query->file };
+
+	uint64_t address;
+
+	answer->address = query->where;
+	if (query->place == HL_SYMD_FILE) {
+		place.known = hl_symd_files_get(b->sources->files, query->file);
+		if (place.known && hl_elf_address(place.known->elf, query->where, &address))
+			answer->address = address;
+		else
+			answer->flags |= HL_SYMD_UNMAPPED;
+	} else if (query->place == HL_SYMD_KERNEL && b->sources->kallsyms) {
+		place.kallsyms = b->sources->kallsyms;
+		answer->address = hl_kallsyms_link_address(place.kallsyms, query->where);
+		place.shift = query->where - answer->address;
+	}
+	return place;
+}
+
+static int answer_one(struct batch *b, const struct hl_symd_query *query, struct hl_symd_answer *answer)
+{
+	struct place place = find_place(b, query, answer);
+	int r = 0;
+
+	answer->function = answer->address;
+	if (!(answer->flags & HL_SYMD_UNMAPPED))
+		r = name_answer(b, &place, answer);
+	if (r == 0 && (query->flags & HL_SYMD_WANT_TEXT))
+		r = decode_answer(b, &place, query, answer);
+	if (query->place == HL_SYMD_KERNEL && irqs_were_off(b, query))
+		answer->flags |= HL_SYMD_IRQS_OFF;
+	return r < 0 ? r : hl_str_status(b->payload);
+}
+
+int hl_symd_resolve_all(struct hl_symd_sources *sources, const void *bytes, size_t n, bool intel,
+			struct hl_str *ret_payload)
+{
+	struct batch b = { .sources = sources, .payload = ret_payload, .intel = intel };
+	struct hl_symd_answer answer = { 0 };
+	struct hl_symd_query query;
+	size_t i;
+	int r;
+
+	hl_str_clear(ret_payload);
+	for (i = 0; i < n; i++)
+		hl_str_add(ret_payload, &answer, sizeof(answer));
+	r = hl_str_status(ret_payload);
+	for (i = 0; i < n && r == 0; i++) {
+		memcpy(&query, (const char *)bytes + i * sizeof(query), sizeof(query));
+		answer = (struct hl_symd_answer){ 0 };
+		r = answer_one(&b, &query, &answer);
+		if (r == 0)
+			memcpy(ret_payload->data + i * sizeof(answer), &answer, sizeof(answer));
+	}
+	hl_index_done(&b.index);
+	free(b.seen);
+	return r;
+}

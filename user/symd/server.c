@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "symd/server.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "elf/elf.h"
+#include "insn/insn.h"
+#include "symbol/kallsyms.h"
+#include "symbol/symbol.h"
+#include "symd/files.h"
+#include "symd/identity.h"
+#include "symd/resolve.h"
+
+struct hl_symd_server {
+	struct hl_symd_files files;
+	struct hl_kallsyms *kallsyms;
+	struct hl_symd_sources sources;
+};
+
+struct hl_symd_server *hl_symd_server_new(void)
+{
+	struct hl_symd_server *server = calloc(1, sizeof(*server));
+
+	if (server)
+		server->sources.files = &server->files;
+	return server;
+}
+
+void hl_symd_server_free(struct hl_symd_server *server)
+{
+	int i;
+
+	if (!server)
+		return;
+	hl_symd_files_done(&server->files);
+	hl_kallsyms_free(server->kallsyms);
+	for (i = 0; i < 4; i++)
+		hl_decoder_free(server->sources.decoders[i / 2][i % 2]);
+	free(server);
+}
+
+static int add_file(struct hl_symd_server *server, uint32_t number, int fd, struct hl_str *payload,
+		    struct hl_err *err)
+{
+	struct hl_symd_file file = { 0 };
+	const struct hl_elf_segment *s = NULL;
+	struct hl_symd_known *known;
+	int r = hl_symd_files_add(&server->files, number, fd, &known, err);
+
+	if (r < 0)
+		return r;
+	r = hl_symd_identify(known->elf, &file, err);
+	if (r < 0) {
+		hl_symd_files_drop(&server->files, number);
+		return r;
+	}
+	file.machine = hl_elf_machine(known->elf);
+	while ((s = hl_elf_next_code(known->elf, s)))
+		file.n_segments++;
+	file.n_symbols = (uint32_t)hl_symbols_count(known->symbols);
+	file.has_symtab = hl_elf_section_typed(known->elf, SHT_SYMTAB) != NULL;
+	hl_str_add(payload, &file, sizeof(file));
+	return hl_str_status(payload);
+}
+
+static int add_kallsyms(struct hl_symd_server *server, int fd, struct hl_err *err)
+{
+	struct hl_kallsyms *kallsyms;
+	int r = hl_kallsyms_read(fd, &kallsyms, err);
+
+	if (r < 0)
+		return r;
+	hl_kallsyms_free(server->kallsyms);
+	server->kallsyms = kallsyms;
+	server->sources.kallsyms = kallsyms;
+	return 0;
+}
+
+static int resolve(struct hl_symd_server *server, const struct hl_symd_request *request, const void *payload,
+		   size_t len, struct hl_str *ret_payload, struct hl_err *err)
+{
+	if (request->count > HL_SYMD_QUERIES_MAX || len != request->count * sizeof(struct hl_symd_query))
+		return hl_err_set(err, -EINVAL, "a request with %u queries has %zu bytes", request->count,
+				  len);
+	if (hl_symd_resolve_all(&server->sources, payload, request->count, request->flags & HL_SYMD_INTEL,
+				ret_payload) < 0)
+		return hl_err_errno(err, -ENOMEM, "cannot answer %u queries", request->count);
+	return 0;
+}
+
+static int handle(struct hl_symd_server *server, const struct hl_symd_request *request, const void *payload,
+		  size_t len, int fd, struct hl_str *ret_payload, struct hl_err *err)
+{
+	switch (request->type) {
+	case HL_SYMD_ADD_FILE:
+		return add_file(server, request->file, fd, ret_payload, err);
+	case HL_SYMD_ADD_DEBUG:
+		return hl_symd_files_add_debug(&server->files, request->file, fd, err);
+	case HL_SYMD_ADD_KALLSYMS:
+		return add_kallsyms(server, fd, err);
+	case HL_SYMD_RESOLVE:
+		return resolve(server, request, payload, len, ret_payload, err);
+	case HL_SYMD_DROP_FILE:
+		hl_symd_files_drop(&server->files, request->file);
+		return 0;
+	default:
+		return hl_err_set(err, -EOPNOTSUPP, "symd does not know request %u", request->type);
+	}
+}
+
+void hl_symd_server_handle(struct hl_symd_server *server, const struct hl_symd_request *request,
+			   const void *payload, size_t len, int fd, struct hl_symd_reply *ret,
+			   struct hl_str *ret_payload)
+{
+	struct hl_err err = { "" };
+
+	*ret = (struct hl_symd_reply){ 0 };
+	hl_str_clear(ret_payload);
+	server->files.now++;
+	ret->status = handle(server, request, payload, len, fd, ret_payload, &err);
+	if (ret->status < 0) {
+		(void)snprintf(ret->error, sizeof(ret->error), "%.239s", err.text);
+		hl_str_clear(ret_payload);
+		return;
+	}
+	ret->count = request->type == HL_SYMD_RESOLVE ? request->count : ret_payload->len ? 1 : 0;
+	ret->length = ret_payload->len;
+}
