@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Base64 text → gzip → columns → arrays. user/render/html_data.h describes the columns.
 
+function fromBase64(base64) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
 export async function unpack(base64) {
-  const text = atob(base64.trim());
-  const packed = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+  const stream = new Blob([fromBase64(base64.trim())]).stream().pipeThrough(new DecompressionStream('gzip'));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
@@ -38,7 +43,7 @@ function reader(bytes) {
       return new TextDecoder().decode(bytes.subarray(at - length, at));
     },
     column(array, from = 0) {
-      for (let i = from; i < array.length; i++) array[i] = number();
+      for (let i = from; i < array.length; i++) array[i] = bytes[at] < 0x80 ? bytes[at++] : number();
       return array;
     },
     ended: () => at === bytes.length,

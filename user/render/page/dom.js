@@ -32,8 +32,9 @@ export function shareCell(part, whole, text) {
   return element('td', { className: 'share' }, bar, element('span', {}, text));
 }
 
+// A heading that starts with # stands over numbers.
 export function table(caption, headings, rows) {
-  const head = headings.map((text) => element('th', { scope: 'col' }, text));
+  const head = headings.map((text) => element('th', { scope: 'col', className: text[0] === '#' ? 'number' : '' }, text.replace('#', '')));
   return element('table', {}, element('caption', {}, caption), element('thead', {}, element('tr', {}, ...head)),
     element('tbody', {}, ...rows));
 }

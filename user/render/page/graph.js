@@ -47,7 +47,9 @@ export function createGraph(state, parts) {
     const style = styleOf(node);
     const gap = right - start > 3 ? 1 : 0;
     context.fillStyle = style.fill;
+    context.globalAlpha = row < state.model.depth[state.zoom] ? 0.5 : 1; // the callers of the zoomed frame are pale
     context.fillRect(start, y, right - start - gap, Math.round(rowHeight * ratio) - 1);
+    context.globalAlpha = 1;
     const marked = state.panel > 0 && state.model.frame[node] === state.panel;
     if (marked) {
       context.fillStyle = colours.outline;

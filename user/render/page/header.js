@@ -17,7 +17,7 @@ function lossTable(meta) {
   if (!losses.length) return element('p', {}, 'No sample was lost or cut.');
   const rows = losses.map((loss) => element('tr', {}, element('td', { className: 'number' }, count(loss.count)),
     element('td', { className: 'number' }, percent(loss.count, meta.expected || meta.seen)), element('td', {}, loss.name), element('td', {}, loss.help)));
-  return table('Samples not shown, or not wholly', ['Samples', 'Share', 'Reason', 'What it means'], rows);
+  return table('Samples not shown, or not wholly', ['#Samples', '#Share', 'Reason', 'What it means'], rows);
 }
 
 export function showHeader(profile, total) {

@@ -1,8 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What is said of a frame or a node, in words.
 
+// Makes every string of a profile safe to show; the columns of an instruction are set apart by one blank.
+export function cleanProfile({ strings, meta, frames }) {
+  for (let i = 0; i < strings.length; i++) strings[i] = visible(strings[i]);
+  for (let f = 1; f < frames.n; f++) {
+    const name = frames.name[f];
+    if (frames.kind[f] === KIND.INSN && strings[name].includes('  ')) strings[name] = strings[name].replace(/ +/g, ' ');
+  }
+  for (const key of Object.keys(meta)) if (typeof meta[key] === 'string') meta[key] = visible(meta[key]);
+  meta.losses = meta.losses.map((loss) => ({ ...loss, name: visible(loss.name), help: visible(loss.help) }));
+  meta.notes = meta.notes.map(visible);
+}
+
 export function nameOf(m, frame) {
-  return frame === 0 ? 'all' : m.strings[m.frames.name[frame]];
+  const name = frame === 0 ? 'all' : m.strings[m.frames.name[frame]];
+  return name.trim() ? name : '(no name)';
 }
 
 export function addressOf(m, frame) {
@@ -45,7 +58,7 @@ export function label(m, node, room) {
   if (isLeaf(m, node)) return leafLabel(m, node, room);
   const name = shorten(nameOf(m, m.frame[node]), room);
   const share = `  ${roundPercent(m.total[node], m.total[0])}`;
-  return node !== 0 && name.length + share.length <= room ? name + share : name;
+  return node && name.length + share.length <= room ? name + share : name;
 }
 
 // The stack of @node as text, leaf first, as a debugger prints it.

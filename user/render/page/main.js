@@ -8,6 +8,7 @@ const state = {
   zoom: 0, // node
   cursor: -1, // node that the keyboard stands on
   panel: 0, // frame whose panel is open; 0: closed
+  opened: -1, // node at which it was met; -1: none
   instructions: true,
   flipped: false,
   weights: false, // the measure: samples or weights
@@ -81,13 +82,12 @@ function restore() {
   state.weights = views.includes('weight') && !parts.weigh.hidden;
   state.model = buildModel(state.profile, state.weights ? state.profile.nodes.weight : state.profile.nodes.samples);
   state.zoom = number('z', state.model.n);
-  state.panel = number('f', state.profile.frames.n);
+  openPanel(number('f', state.profile.frames.n), -1);
   state.pattern = items.get('s') || '';
   state.sensitive = items.get('c') === '1';
   state.cursor = -1;
   parts.search.value = state.pattern;
   match();
-  openPanel(state.zoom);
   refresh();
   graph.home();
 }
@@ -137,11 +137,13 @@ function showControls() {
   parts.reset.disabled = state.zoom === 0;
 }
 
-// The tables take longer than the picture and may come a moment later.
+// Panel and tables take longer than the picture and may come a moment later.
 function showSums() {
+  delete document.documentElement.dataset.settled;
   clearTimeout(pending);
   pending = setTimeout(() => {
     const sums = sumFrames(state.model, state.zoom);
+    if (state.panel) showPanel(state, state.opened, actions);
     showLegend(state, actions, sums);
     showTables(state, actions, sums);
     document.documentElement.dataset.settled = fragment();
@@ -149,7 +151,6 @@ function showSums() {
 }
 
 function refresh() {
-  delete document.documentElement.dataset.settled;
   showControls();
   showPath();
   showFound();
@@ -190,6 +191,11 @@ function search(pattern) {
   remember(false);
 }
 
+// What was typed and not yet searched for.
+function typed() {
+  if (parts.search.value !== state.pattern) search(parts.search.value);
+}
+
 // To the next match (@step 1) or the one before, zooming out or in where it would be too small to see.
 function jump(step) {
   const nodes = state.found?.nodes;
@@ -212,16 +218,20 @@ function moveTo(node) {
   say(`${nameOf(m, m.frame[node])}${where}, ${percent(m.total[node], m.total[0])} of all`);
 }
 
-function openPanel(node) {
-  const was = byId('panel').hidden;
-  byId('panel').hidden = !state.panel;
-  if (state.panel) showPanel(state, node, actions);
-  return was !== byId('panel').hidden;
+// Opens the panel for @frame, which was met at @node (-1: anywhere), or closes it (0). True if that moved the graph.
+function openPanel(frame, node) {
+  const panel = byId('panel');
+  const moved = panel.hidden !== !frame;
+  if (frame !== state.panel) panel.replaceChildren();
+  state.panel = frame;
+  state.opened = node;
+  panel.hidden = !frame;
+  panel.scrollTop = 0;
+  return moved;
 }
 
 function closePanel() {
-  state.panel = 0;
-  openPanel(-1);
+  openPanel(0, -1);
   refresh();
   remember(false);
 }
@@ -239,7 +249,6 @@ function setWeights(on) {
   state.weights = on;
   state.model = buildModel(state.profile, on ? state.profile.nodes.weight : state.profile.nodes.samples);
   match();
-  openPanel(-1);
   refresh();
   remember(false);
 }
@@ -267,14 +276,12 @@ const actions = {
   },
   reorder() {
     state.byAddress = !state.byAddress;
-    openPanel(state.opened);
+    showPanel(state, state.opened, actions);
   },
   open(frame, node) {
-    state.panel = frame;
-    state.opened = node;
-    if (openPanel(node)) refresh();
+    if (openPanel(frame, node)) refresh();
     else graph.draw();
-    byId('panel').scrollTop = 0;
+    showSums();
     remember(false);
   },
 };
@@ -283,12 +290,7 @@ const actions = {
 function choose(node) {
   const m = state.model;
   const zoom = isLeaf(m, node) ? m.parent[node] : node;
-  if (node !== 0) {
-    state.panel = m.frame[node];
-    state.opened = node;
-    openPanel(node);
-    byId('panel').scrollTop = 0;
-  }
+  if (node !== 0) openPanel(m.frame[node], node);
   zoomTo(zoom);
 }
 
@@ -327,7 +329,9 @@ function onKey(event) {
   const onGraph = event.target === byId('canvas') || event.target === document.body;
   if (event.target === parts.search) {
     if (event.key === 'Escape') parts.search.value ? search('') : parts.search.blur();
-    if (event.key === 'Enter') jump(event.shiftKey ? -1 : 1);
+    if (event.key !== 'Enter') return;
+    typed();
+    jump(event.shiftKey ? -1 : 1);
     return;
   }
   if (onGraph && event.key.startsWith('Arrow')) move(event.key);
@@ -376,7 +380,7 @@ function listenToGraph() {
 }
 
 function listen() {
-  parts.search.addEventListener('input', everyFrame(() => search(parts.search.value)));
+  parts.search.addEventListener('input', everyFrame(() => typed()));
   parts.case.onclick = () => {
     state.sensitive = !state.sensitive;
     search(state.pattern);
@@ -421,13 +425,10 @@ async function start() {
     return;
   }
   byId('data').remove();
-  const { meta, nodes, strings } = state.profile;
-  for (let i = 0; i < strings.length; i++) strings[i] = visible(strings[i]);
-  for (const key of ['title', 'host', 'kernel', 'version', 'event', 'decoders', 'unit']) meta[key] = visible(meta[key]);
-  meta.losses.forEach((loss) => Object.assign(loss, { name: visible(loss.name), help: visible(loss.help) }));
-  meta.notes = meta.notes.map(visible);
+  cleanProfile(state.profile);
+  const { meta, nodes } = state.profile;
   parts.weigh.hidden = meta.unit === 'nanoseconds' || !meta.unit;
-  parts.weigh.textContent = `By ${meta.unit}`;
+  parts.weigh.textContent = `By ${cut(meta.unit, 20)}`;
   showHeader(state.profile, nodes.samples.reduce((sum, value) => sum + value, 0));
   const rect = (id) => byId(id).getBoundingClientRect();
   graph = createGraph(state, {
@@ -438,7 +439,7 @@ async function start() {
   graph.theme(dark.matches);
   listen();
   restore();
-  document.documentElement.dataset.ready = 'true';
+  performance.mark('drawn');
 }
 
 start();

@@ -24,7 +24,7 @@ function instructions(m, state, summary, chosen, actions) {
   const order = button(state.byAddress ? 'sort by share' : 'sort by address', 'Order of the instructions', actions.reorder);
   const rows = instructionRows(m, summary, chosen, state.byAddress, actions);
   const more = summary.insns.size - rows.length;
-  return element('div', {}, table('Hot instructions, over all callers', ['Of its own', 'Offset', 'Instruction'], rows),
+  return element('div', {}, table('Hot instructions, over all callers', ['Of self', '#Offset', 'Instruction'], rows),
     more > 0 ? element('p', { className: 'quiet' }, `${count(more)} more are not listed.`) : null, order);
 }
 
@@ -32,7 +32,7 @@ function callers(m, summary, actions) {
   const list = [...summary.callers].sort((a, b) => b[1] - a[1]).slice(0, 20);
   if (!list.length) return null;
   const rows = list.map(([frame, value]) => element('tr', {}, shareCell(value, summary.total, roundPercent(value, summary.total)),
-    element('td', { className: 'wide' }, frame === 0 ? 'all' : button(shorten(nameOf(m, frame), 60), nameOf(m, frame),
+    element('td', {}, frame === 0 ? 'all' : button(shorten(nameOf(m, frame), 60), nameOf(m, frame),
       () => actions.open(frame, -1), 'name'))));
   return table('Called from', ['Share', 'Caller'], rows);
 }
@@ -56,14 +56,14 @@ export function showPanel(state, node, actions) {
       ['Module', m.strings[m.frames.module[wanted]]],
       ['Address', addressOf(m, wanted)],
       ['In all places', `${percent(summary.total, whole)} (${state.format(summary.total)})`, 'Recursion counted once'],
-      ['Of its own', `${percent(summary.own, whole)} (${state.format(summary.own)})`],
+      ['Self', `${percent(summary.own, whole)} (${state.format(summary.own)})`],
       ['Places', `${count(summary.places)} in the graph`],
       ['Chosen', leaf ? `${nameOf(m, chosen)} at ${addressOf(m, chosen)}` : ''],
     ]),
     element('div', { className: 'buttons' },
       button('Copy name', '', () => actions.copy(nameOf(m, leaf ? chosen : wanted))),
       button('Copy stack', 'The stack as text, leaf first (c)', () => actions.copy(stackText(m, place))),
-      button('Mark all', 'Search for this name', () => actions.find(nameOf(m, wanted))),
+      button('Find all', 'Search for this name', () => actions.find(nameOf(m, wanted))),
       button('Go to', 'Zoom to where it is widest', () => actions.zoom(summary.heaviest))),
     instructions(m, state, summary, chosen, actions),
     state.profile.meta.precise || !summary.insns.size ? '' : element('p', { className: 'quiet' }, SKID),

@@ -4,9 +4,14 @@
 const SHORT = 20;
 const LONG = 200;
 
-function nameCell(state, actions, frame, node, text) {
-  const name = button(text || nameOf(state.model, frame), nameOf(state.model, frame), () => actions.open(frame, node), 'name');
-  return element('td', { className: 'wide' }, name);
+function nameCell(state, actions, frame, node, text, swatch) {
+  const name = button(text, nameOf(state.model, frame), () => actions.open(frame, node), 'name');
+  return element('td', {}, element('span', { className: 'swatched' }, swatch, name));
+}
+
+function moduleCell(m, frame) {
+  const module = m.strings[m.frames.module[frame]];
+  return element('td', { title: module }, cut(fileName(module), 24));
 }
 
 function instructionRow(state, actions, sums, frame, node) {
@@ -15,11 +20,10 @@ function instructionRow(state, actions, sums, frame, node) {
   const caller = m.frame[m.parent[node]];
   const swatch = element('span', { className: 'swatch', title: kindOf(m, frame) });
   swatch.style.background = actions.colours().leaf(m.frames.type[frame] >> 1);
-  const name = nameCell(state, actions, frame, node);
-  name.prepend(swatch);
   return element('tr', {}, shareCell(sums.total[frame], whole, percent(sums.total[frame], whole)),
-    name, nameCell(state, actions, caller, m.parent[node], `${shorten(nameOf(m, caller), 60)} ${offsetOf(m, frame)}`),
-    element('td', { title: m.strings[m.frames.module[frame]] }, cut(fileName(m.strings[m.frames.module[frame]]), 40)));
+    nameCell(state, actions, frame, node, cut(nameOf(m, frame), 56), swatch),
+    nameCell(state, actions, caller, m.parent[node], `${shorten(nameOf(m, caller), 48)} ${offsetOf(m, frame)}`),
+    moduleCell(m, frame));
 }
 
 function functionRow(state, actions, sums, frame) {
@@ -28,7 +32,7 @@ function functionRow(state, actions, sums, frame) {
   return element('tr', {}, shareCell(sums.own[frame], whole, percent(sums.own[frame], whole)),
     element('td', { className: 'number' }, percent(sums.total[frame], whole)),
     nameCell(state, actions, frame, -1, shorten(nameOf(m, frame), 90)),
-    element('td', { title: m.strings[m.frames.module[frame]] }, cut(fileName(m.strings[m.frames.module[frame]]), 40)));
+    moduleCell(m, frame));
 }
 
 export function showTables(state, actions, sums) {
@@ -43,7 +47,7 @@ export function showTables(state, actions, sums) {
   byId('tables').replaceChildren(
     table(`Top instructions${scope}`, ['Samples', 'Instruction', 'Function (where it is hottest)', 'Module'],
       leaves.map((f) => instructionRow(state, actions, sums, f, places.get(f)))),
-    table(`Top functions${scope}`, ['Self', 'Total', 'Function', 'Module'],
+    table(`Top functions${scope}`, ['Self', '#Total', 'Function', 'Module'],
       functions.map((f) => functionRow(state, actions, sums, f))),
     button(state.long ? `Show ${SHORT}` : `Show ${LONG}`, 'Rows of the tables', actions.lengthen),
   );
@@ -57,13 +61,13 @@ function legendItem(colour, name, share) {
 
 export function showLegend(state, actions, sums) {
   const colours = actions.colours();
-  const whole = m => m.total[state.zoom];
+  const whole = state.model.total[state.zoom];
   const leaves = CLASSES.map((name, i) => ({ name, i, sum: sums.classes[i] }));
   const frames = [KIND.USER, KIND.INLINED, KIND.JIT, KIND.KERNEL, KIND.MARK];
 
   byId('legend').replaceChildren(
     element('span', { className: 'item heading' }, 'Leaves'),
-    ...leaves.slice(1).concat(leaves[0]).map(({ name, i, sum }) => legendItem(colours.leaf(i), name, roundPercent(sum, whole(state.model)))),
+    ...leaves.slice(1).concat(leaves[0]).map(({ name, i, sum }) => legendItem(colours.leaf(i), name, roundPercent(sum, whole))),
     element('span', { className: 'item heading' }, 'Frames'),
     ...frames.map((kind) => legendItem(colours.kind(kind, ''), KIND_NAMES[kind])),
   );

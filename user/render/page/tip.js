@@ -18,7 +18,7 @@ function tipRows(state, node) {
     ['Of all', of(0)],
     ['Of the zoomed', state.zoom !== 0 && m.depth[node] > m.depth[state.zoom] ? of(state.zoom) : ''],
     ['Of its caller', node !== 0 && !leaf ? of(caller) : ''],
-    ['Of its function', leaf ? `${of(caller)} of all, ${percent(m.total[node], ownTotal(m, caller))} of its own` : ''],
+    ['Of its function', leaf ? `${of(caller)}; ${percent(m.total[node], ownTotal(m, caller))} of its self` : ''],
     ['Self', leaf ? '' : `${percent(own, m.total[0])} (${state.format(own)})`],
     ['Note', leaf && !meta.precise ? 'not precise: the slow one is often the instruction before' : ''],
   ];
