@@ -78,13 +78,13 @@ $(O)/user/capture/selftest.o: OUR_C += -fno-optimize-sibling-calls -mno-omit-lea
 $(O)/user/render/assets.o: $(wildcard user/render/page/*)
 
 # ---- tests: a test names the folders that it links in a line "needs: base elf …", or "needs: all" ---
-TEST_NAMES := $(patsubst %.c,%,$(wildcard tests/unit/*.c tests/bpf/*_test.c tests/system/*_test.c))
+TEST_NAMES := $(patsubst %.c,%,$(wildcard tests/unit/*.c tests/bpf/*_test.c tests/system/*_test.c tests/bench/*.c))
 UNIT       := $(patsubst %,$(O)/%,$(filter tests/unit/%,$(TEST_NAMES)))
-KERNEL     := $(patsubst %,$(O)/%,$(filter-out tests/unit/%,$(TEST_NAMES)))
+KERNEL     := $(patsubst %,$(O)/%,$(filter tests/bpf/% tests/system/%,$(TEST_NAMES)))
 needs       = $(subst all,$(FOLDERS),$(shell sed -n 's@^/\* needs: \(.*\) \*/$$@\1@p' $(1).c))
 test_objs   = $(foreach f,$(call needs,$(1)),$(if $(wildcard user/$(f)),$(call objs,$(f)),$(O)/$(f).o))
 define test_rule
-$(O)/$(1): $(O)/$(1).o $(O)/tests/harness.o $(call test_objs,$(1))
+$(O)/$(1): $(O)/$(1).o $(if $(filter tests/bench/%,$(1)),,$(O)/tests/harness.o) $(call test_objs,$(1))
 	$$(call say,LINK,$$@) $$(LINK) $$^ $(foreach f,$(call needs,$(1)),$(LIBS_$(f))) -lm -lpthread -o $$@
 endef
 $(foreach t,$(TEST_NAMES),$(eval $(call test_rule,$(t))))
@@ -98,6 +98,10 @@ $(O)/tests/workload/%: tests/workload/%.c
 
 $(O)/tests/page/make_page: $(O)/tests/page/make_page.o $(foreach f,base profile render,$(call objs,$(f)))
 	$(call say,LINK,$@) $(LINK) $^ $(LIBS_render) -o $@
+
+$(O)/tests/bench/cost.o: $(O)/tests/bench/baseline.skel.h
+bench: $(O)/hotleaf $(O)/tests/bench/cost $(O)/tests/workload/load
+	$(Q)O=$(O) $(O)/tests/bench/cost
 
 unit: $(UNIT)
 	$(Q)tests/run $^
@@ -141,4 +145,4 @@ help:
 
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
-.PHONY: all unit page check programs setup setup-tests requirements run install uninstall format clean help
+.PHONY: all unit page bench check programs setup setup-tests requirements run install uninstall format clean help

@@ -94,7 +94,7 @@ static __always_inline void record_process(struct scratch *s, struct task_struct
 	if (is_kernel_thread(task))
 		s->process.flags = HL_FLAG_KTHREAD;
 	mm = task->mm;
-	if (mm)
+	if (mm && use_mappings)
 		s->process.exe = exe_file_id(s, BPF_CORE_READ(mm, exe_file));
 	if (bpf_map_update_elem(map, &s->key.process, &s->process, BPF_NOEXIST) == -7 /* E2BIG */)
 		count_more(HL_COUNTER_PROCESS_FULL, 1);

@@ -73,9 +73,9 @@ static uint64_t settle(struct hl_capture *capture)
 	hl_capture_stats(capture, &stats);
 	for (int i = HL_COUNTER_NO_SIDE; i <= HL_COUNTER_COUNTS_OTHER; i++)
 		lost += v[i];
-	NOTE("seen %llu, idle %llu, filtered %llu, kept %llu, lost %llu", (unsigned long long)v[HL_COUNTER_SEEN],
-	     (unsigned long long)v[HL_COUNTER_IDLE], (unsigned long long)v[HL_COUNTER_FILTERED],
-	     (unsigned long long)total, (unsigned long long)lost);
+	NOTE("seen %llu, idle %llu, filtered %llu, kept %llu, lost %llu",
+	     (unsigned long long)v[HL_COUNTER_SEEN], (unsigned long long)v[HL_COUNTER_IDLE],
+	     (unsigned long long)v[HL_COUNTER_FILTERED], (unsigned long long)total, (unsigned long long)lost);
 	CHECK_INT(v[HL_COUNTER_SEEN], v[HL_COUNTER_IDLE] + v[HL_COUNTER_FILTERED] + total + lost);
 	return lost;
 }

@@ -25,9 +25,8 @@ static void set_up(void)
 	skel = walk_bpf__open();
 	CHECK(skel);
 	/* The outer maps are described at run time; these tests need none. */
-	bpf_object__for_each_map(map, skel->obj)
-		if (bpf_map__type(map) == BPF_MAP_TYPE_ARRAY_OF_MAPS)
-			(void)bpf_map__set_autocreate(map, false);
+	bpf_object__for_each_map(map, skel->obj) if (bpf_map__type(map) == BPF_MAP_TYPE_ARRAY_OF_MAPS)(void)
+		bpf_map__set_autocreate(map, false);
 	if (walk_bpf__load(skel))
 		FAIL("the programs do not load");
 }

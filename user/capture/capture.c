@@ -73,9 +73,23 @@ static void set_knobs(struct hl_capture *capture)
 	}
 }
 
+/* The reason that libbpf puts least clearly. */
+static int check_kernel(struct hl_err *err)
+{
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return hl_err_set(
+			err, -ENOTSUP,
+			"this kernel does not describe its types (no '/sys/kernel/btf/vmlinux'): hotleaf "
+			"needs Linux 6.1 or newer, built with CONFIG_DEBUG_INFO_BTF");
+	return 0;
+}
+
 static int load(struct hl_capture *capture, struct hl_err *err)
 {
-	int code;
+	int code = check_kernel(err);
+
+	if (code)
+		return code;
 
 	libbpf_said[0] = '\0';
 	(void)libbpf_set_print(keep_warning);
@@ -88,7 +102,8 @@ static int load(struct hl_capture *capture, struct hl_err *err)
 		return code;
 	code = hotleaf_bpf__load(capture->skel);
 	if (code)
-		return hl_err_errno(err, code, "the kernel refuses the BPF programs%s%s (try `hotleaf check`)",
+		return hl_err_errno(err, code,
+				    "the kernel refuses the BPF programs%s%s (try `hotleaf check`)",
 				    libbpf_said[0] ? ": " : "", libbpf_said);
 	return hl_sides_publish(capture, err);
 }
@@ -262,8 +277,7 @@ static uint64_t all_map_memory(struct hl_capture *capture)
 	uint64_t bytes = 0;
 	struct bpf_map *map;
 
-	bpf_object__for_each_map(map, capture->skel->obj)
-		bytes += map_memory(bpf_map__fd(map));
+	bpf_object__for_each_map(map, capture->skel->obj) bytes += map_memory(bpf_map__fd(map));
 	for (int i = 0; i < 2; i++)
 		bytes += map_memory(capture->sides[i].counts) + map_memory(capture->sides[i].stacks) +
 			 map_memory(capture->sides[i].processes);
@@ -278,8 +292,8 @@ void hl_capture_stats(struct hl_capture *capture, struct hl_capture_stats *ret)
 	*ret = (struct hl_capture_stats){ 0 };
 	read_counters(capture, &ret->counters);
 	if (capture->options.event->software_clock)
-		ret->expected = (uint64_t)((double)hl_cpus_enabled_ns(capture) *
-					   capture->options.frequency / 1e9);
+		ret->expected =
+			(uint64_t)((double)hl_cpus_enabled_ns(capture) * capture->options.frequency / 1e9);
 	if (!bpf_obj_get_info_by_fd(bpf_program__fd(capture->skel->progs.on_sample), &info, &size)) {
 		ret->program_ns = info.run_time_ns;
 		ret->program_ns_known = capture->stats_fd >= 0;

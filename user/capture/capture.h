@@ -15,19 +15,19 @@ struct hl_window;
 
 struct hl_capture_options {
 	const struct hl_event_choice *event;
-	unsigned int frequency;	    /* Hz */
-	unsigned int max_depth;	    /* user frames a stack, at most HL_MAX_FRAMES */
+	unsigned int frequency;     /* Hz */
+	unsigned int max_depth;     /* user frames a stack, at most HL_MAX_FRAMES */
 	unsigned int map_samples;   /* distinct samples between two drains; 0: by CPUs and frequency */
 	unsigned int map_stacks;    /* distinct stacks between two drains; 0: twice as many */
 	unsigned int map_processes; /* 0: 8,192 */
-	bool only_targets;	    /* sample only processes given by hl_capture_add_target() */
-	bool kernel_walk;	    /* do not walk in the program: as where the self-test fails */
-	unsigned int slow_us;	    /* tests: time that the program loses in each run */
+	bool only_targets;          /* sample only processes given by hl_capture_add_target() */
+	bool kernel_walk;           /* do not walk in the program: as where the self-test fails */
+	unsigned int slow_us;       /* tests: time that the program loses in each run */
 };
 
 /* How user stacks are walked, by the self-test's verdict. */
 enum hl_capture_walk {
-	HL_CAPTURE_WALK_OWN,	/* mappings looked up and stacks walked by our program */
+	HL_CAPTURE_WALK_OWN,    /* mappings looked up and stacks walked by our program */
 	HL_CAPTURE_WALK_KERNEL, /* by the kernel, raw addresses; see hl_capture_options.kernel_walk */
 };
 
@@ -67,10 +67,10 @@ void hl_capture_settle_file(struct hl_capture *capture, const struct hl_file_key
 
 struct hl_capture_stats {
 	struct hl_counters counters; /* since the start, all CPUs */
-	uint64_t expected;	     /* samples due by the clock; 0 where the event does not tell */
-	uint64_t program_ns;	     /* spent in the sampling program; 0 where the kernel does not tell */
-	uint64_t map_bytes;	     /* memory of all BPF maps, as the kernel accounts it */
-	unsigned int cpus;	     /* with an event now */
+	uint64_t expected;           /* samples due by the clock; 0 where the event does not tell */
+	uint64_t program_ns;         /* spent in the sampling program; 0 where the kernel does not tell */
+	uint64_t map_bytes;          /* memory of all BPF maps, as the kernel accounts it */
+	unsigned int cpus;           /* with an event now */
 	bool program_ns_known;
 };
 void hl_capture_stats(struct hl_capture *capture, struct hl_capture_stats *ret);

@@ -39,13 +39,19 @@ static int by_address(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int read_line(struct reader *r, const char *line)
+/* A line is "ADDRESS TYPE NAME", perhaps with a module behind a TAB. There are more than 100,000: no sscanf. */
+static int read_line(struct reader *r, char *line)
 {
-	unsigned long long address;
-	char type, name[128];
+	uint64_t address;
+	char *name;
 
-	if (sscanf(line, "%llx %c %127s", &address, &type, name) != 3 || address == 0)
+	address = strtoull(line, &name, 16);
+	if (address == 0 || name[0] != ' ' || name[1] == '\0' || name[2] != ' ')
 		return 0;
+	name += 3;
+	if (name[0] != 'a' && name[0] != '_')
+		return 0;
+	name[strcspn(name, "\t\n")] = '\0';
 	if (strcmp(name, "__cpuidle_text_start") == 0)
 		r->ranges.idle_start = address;
 	else if (strcmp(name, "__cpuidle_text_end") == 0)

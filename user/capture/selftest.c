@@ -150,7 +150,8 @@ static void check_line(const struct test *t, const struct map_line *m, uint64_t 
 static void make_mappings(const struct test *t)
 {
 	const size_t page = 4096;
-	char *base = mmap(NULL, MAPPINGS * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *base =
+		mmap(NULL, MAPPINGS * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (base == MAP_FAILED)
 		fail(t, "no address space for the test mappings");
@@ -211,16 +212,17 @@ struct chain {
 typedef void (*call_fn)(struct chain *);
 static const volatile call_fn calls[CALLS];
 
-#define CALL(i)                                                                                           \
-	static __attribute__((noinline)) void call_##i(struct chain *c)                                   \
-	{                                                                                                 \
-		c->returns[i] = (uint64_t)(uintptr_t)__builtin_return_address(0);                         \
-		calls[(i) + 1](c);                                                                        \
-		__asm__ volatile("" ::: "memory"); /* so that the call is no jump */                      \
+#define CALL(i)                                                                      \
+	static __attribute__((noinline)) void call_##i(struct chain *c)              \
+	{                                                                            \
+		c->returns[i] = (uint64_t)(uintptr_t)__builtin_return_address(0);    \
+		calls[(i) + 1](c);                                                   \
+		__asm__ volatile("" ::: "memory"); /* so that the call is no jump */ \
 	}
-CALL(0) CALL(1) CALL(2) CALL(3) CALL(4) CALL(5) CALL(6) CALL(7) CALL(8)
+CALL(0)
+CALL(1) CALL(2) CALL(3) CALL(4) CALL(5) CALL(6) CALL(7) CALL(8)
 
-static __attribute__((noinline)) void call_9(struct chain *c)
+	static __attribute__((noinline)) void call_9(struct chain *c)
 {
 	c->returns[9] = (uint64_t)(uintptr_t)__builtin_return_address(0);
 	c->n = test_run(c->t->prog_fd, HL_SELFTEST_WALK, 0);

@@ -141,7 +141,8 @@ void hl_sides_done(struct hl_capture *capture)
 }
 
 /* Moves one map's entries out, batch by batch. @take is called for each batch of @n. */
-static int drain_map(int fd, void *keys, void *values, void (*take)(struct hl_capture *, struct hl_window *, size_t),
+static int drain_map(int fd, void *keys, void *values,
+		     void (*take)(struct hl_capture *, struct hl_window *, size_t),
 		     struct hl_capture *capture, struct hl_window *window)
 {
 	void *in = NULL;

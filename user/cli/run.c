@@ -106,7 +106,7 @@ int hl_cli_run(const struct hl_command *const *commands, int argc, char **argv)
 		(void)hl_err_errno(&err, r, "failed");
 	if (r < 0)
 		r = HL_EXIT_FAILED;
-	if (err.text[0])
+	if (r != 0 && err.text[0]) /* a fallback that worked may have left a sentence */
 		(void)fprintf(stderr, "hotleaf: %s\n", err.text);
 	/* A report that did not reach its reader is no success, whatever the command thinks of its work. */
 	if ((fflush(stdout) != 0 || ferror(stdout)) && r == 0) {

@@ -2,8 +2,5 @@
 #include "command/command.h"
 
 const struct hl_command *const hl_commands[] = {
-	&hl_command_check,
-	&hl_command_help,
-	&hl_command_version,
-	NULL,
+	&hl_command_record, &hl_command_check, &hl_command_help, &hl_command_version, NULL,
 };

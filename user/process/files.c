@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,8 @@ const struct hl_open_file *hl_files_get(const struct hl_files *files, uint32_t i
 
 static struct hl_open_file *make_entry(struct hl_files *files, uint32_t id)
 {
-	if (id >= HL_FILE_LIMIT || hl_grow(&files->items, &files->cap, id + 1, sizeof(*files->items), HL_FILE_LIMIT))
+	if (id >= HL_FILE_LIMIT ||
+	    hl_grow(&files->items, &files->cap, id + 1, sizeof(*files->items), HL_FILE_LIMIT))
 		return NULL;
 	for (; files->n <= id; files->n++)
 		files->items[files->n] = (struct hl_open_file){ .fd = -1 };
@@ -213,8 +214,8 @@ enum hl_file_state hl_files_open(struct hl_files *files, const struct hl_file_ev
 	fd = open_any_way(files, event, file);
 	file->fd = fd < 0 ? -1 : fd;
 	file->error = fd < 0 ? fd : 0;
-	file->state = fd >= 0					      ? HL_FILE_OPEN :
-		      fd == -EMEDIUMTYPE || file->tries >= MAX_TRIES ? HL_FILE_REFUSED :
-								       HL_FILE_FAILED;
+	file->state = fd >= 0                                          ? HL_FILE_OPEN
+		      : fd == -EMEDIUMTYPE || file->tries >= MAX_TRIES ? HL_FILE_REFUSED
+								       : HL_FILE_FAILED;
 	return file->state;
 }

@@ -14,17 +14,17 @@
  */
 
 enum hl_file_state {
-	HL_FILE_UNSEEN = 0,   /* no event of it was handled */
-	HL_FILE_OPEN = 1,     /* the descriptor is good */
-	HL_FILE_FAILED = 2,   /* its process ended, or it could not be opened: another try may follow */
-	HL_FILE_REFUSED = 3,  /* never: no regular file, or failed too often */
+	HL_FILE_UNSEEN = 0,  /* no event of it was handled */
+	HL_FILE_OPEN = 1,    /* the descriptor is good */
+	HL_FILE_FAILED = 2,  /* its process ended, or it could not be opened: another try may follow */
+	HL_FILE_REFUSED = 3, /* never: no regular file, or failed too often */
 };
 
 struct hl_open_file {
 	struct hl_file_key key;
 	uint32_t state; /* enum hl_file_state */
 	uint32_t tries;
-	int fd;	       /* -1 unless open */
+	int fd;        /* -1 unless open */
 	int error;     /* of the last try, negative errno */
 	bool deleted;  /* it had no name any more when it was opened */
 	bool has_path; /* `path` is one, not only a base name */

@@ -36,7 +36,7 @@ struct hl_window {
 	struct hl_stack_row *stacks;
 	struct hl_process_row *processes;
 	size_t n_samples, n_stacks, n_processes;
-	uint64_t lost;		 /* samples that found no room here */
+	uint64_t lost; /* samples that found no room here */
 	size_t cap_samples, cap_stacks, cap_processes;
 	struct hl_index sample_index, stack_index, process_index;
 	struct hl_arena frames;

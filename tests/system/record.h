@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_TESTS_SYSTEM_RECORD_H
+#define HL_TESTS_SYSTEM_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Helps tests that run the real program on real workloads. What fails here fails the test. */
+
+/* A folded output: lines "root;frame;…;leaf count". */
+struct folded {
+	struct folded_line {
+		char *stack;
+		uint64_t count;
+	} * lines;
+	size_t n;
+	uint64_t total;
+};
+
+/* An empty directory of this test's own; its path ends in a slash. */
+const char *test_dir(void);
+
+/* Runs a shell command in printf's form; its exit status. */
+int shell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* As shell(), but any status but 0 fails the test. */
+void must(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* All that a command prints on stdout and stderr, static; its exit status in @ret_status unless NULL. */
+const char *output_of(int *ret_status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Path of the program under test. */
+const char *hotleaf(void);
+/* Starts a command in the background, by the shell's exec. */
+pid_t start(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Ends and reaps it. */
+void stop(pid_t pid);
+
+/* Runs `hotleaf record OPTIONS` with a folded output and reads that. Needs root: skips otherwise. */
+struct folded record(const char *options, ...) __attribute__((format(printf, 1, 2)));
+struct folded read_folded(const char *path);
+void folded_done(struct folded *folded);
+
+/* Samples of the lines that match the extended regular expression. */
+uint64_t sum_of(const struct folded *folded, const char *regex);
+/* Prints the lines that match as notes, at most @most. */
+void note_lines(const struct folded *folded, const char *regex, size_t most);
+
+/* Fails unless @part of @whole samples is a likely outcome of probability @p; see hl_binomial_bounds(). */
+void check_share(const char *what, uint64_t part, uint64_t whole, double p);
+/* Fails unless at least the share @least of @whole is @part, sampling error apart. */
+void check_at_least(const char *what, uint64_t part, uint64_t whole, double least);
+
+#endif

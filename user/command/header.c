@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "command/header.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "insn/insn.h"
+#include "sample/reason.h"
+
+static void add_loss(struct hl_header *h, const char *name, const char *help, uint64_t count)
+{
+	if (count)
+		h->losses[h->meta.n_losses++] = (struct hl_loss){ name, help, count };
+}
+
+static void add_note(struct hl_header *h, const char *note)
+{
+	h->notes[h->meta.n_notes++] = note;
+}
+
+uint64_t hl_header_lost(const struct hl_counters *counters, const struct hl_window *window)
+{
+	uint64_t lost = window->lost;
+
+	for (unsigned int i = HL_COUNTER_NO_SIDE; i <= HL_COUNTER_COUNTS_OTHER; i++)
+		lost += counters->value[i];
+	return lost;
+}
+
+static void add_losses(struct hl_header *h, const struct hl_counters *counters, uint64_t expected,
+		       const struct hl_window *window, const struct hl_resolve_counts *counts)
+{
+	uint64_t seen = counters->value[HL_COUNTER_SEEN];
+
+	if (expected > seen)
+		add_loss(h, "not delivered",
+			 "due by the clock, but the interrupt did not come: the CPU was halted or taken away "
+			 "by the hypervisor, interrupts were off, or the kernel throttled the event",
+			 expected - seen);
+	for (unsigned int i = 0; i < HL_COUNTER_MAX; i++) {
+		const struct hl_reason *reason = hl_reason_of_counter(i);
+
+		if (reason)
+			add_loss(h, reason->name, reason->help, counters->value[i]);
+	}
+	add_loss(h, "no room in memory", "more distinct samples than hotleaf keeps in one recording",
+		 window->lost);
+	for (uint8_t end = 0; end < HL_WALK_MAX; end++) {
+		const struct hl_reason *reason = hl_reason_of_walk(end);
+
+		if (reason)
+			add_loss(h, reason->name, reason->help, counts->walk[end]);
+	}
+	add_loss(h, "stack lost", "shown without callers, as the stack map had no room", counts->stacks_lost);
+	add_loss(h, "without a name", "no symbol covers the instruction: stripped or generated code",
+		 counts->nameless);
+	add_loss(h, "file not opened",
+		 "the process ended before its file could be opened, or it is no ELF file", counts->unopened);
+	add_loss(h, "without text", "the code bytes could not be read in the interrupt, nor from the file",
+		 counts->textless);
+	add_loss(h, "undecoded", "no decoder knows the instruction: shown as bytes", counts->undecoded);
+	add_loss(h, "irqs were off",
+		 "taken late, where interrupts were switched on again: the time was spent "
+		 "before that place",
+		 counts->irqs_off);
+}
+
+static void add_notes(struct hl_header *h, const struct hl_session *session,
+		      const struct hl_event_choice *event)
+{
+	const char *why;
+
+	if (hl_capture_walk(hl_session_capture(session), &why) == HL_CAPTURE_WALK_KERNEL) {
+		(void)snprintf(h->walk_note, sizeof(h->walk_note),
+			       "user stacks are the kernel's own frame-pointer walks, not checked frame by "
+			       "frame: %s",
+			       why);
+		add_note(h, h->walk_note);
+	}
+	if (event->software_clock)
+		add_note(h,
+			 "the clock is blind while interrupts are off: what runs then appears where they are "
+			 "switched on again");
+	if (!event->precise)
+		add_note(
+			h,
+			"the event is not precise: the sampled instruction is usually the one after the slow "
+			"one");
+}
+
+static void fill_host(struct hl_header *h)
+{
+	struct utsname uts;
+
+	if (uname(&uts))
+		return;
+	(void)snprintf(h->host, sizeof(h->host), "%s", uts.nodename);
+	(void)snprintf(h->kernel, sizeof(h->kernel), "%s %s %s", uts.sysname, uts.release, uts.machine);
+}
+
+void hl_header_fill(struct hl_header *h, const struct hl_session *session,
+		    const struct hl_event_choice *event, unsigned int frequency,
+		    const struct hl_window *window, const struct hl_resolve_counts *counts)
+{
+	struct hl_session_times times = hl_session_times(session);
+	double elapsed = (double)(times.elapsed_ns ? times.elapsed_ns : 1);
+	struct hl_capture_stats stats;
+	const __u64 *value;
+
+	memset(h, 0, sizeof(*h));
+	hl_capture_stats(hl_session_capture(session), &stats);
+	value = stats.counters.value;
+	fill_host(h);
+	h->meta = (struct hl_profile_meta){
+		.host = h->host,
+		.kernel = h->kernel,
+		.version = HL_VERSION,
+		.event = event->name,
+		.decoders = hl_decoder_versions(),
+		.unit = event->unit,
+		.precise = event->precise > 0,
+		.frequency = frequency,
+		.cpus = stats.cpus,
+		.start_ns = times.start_ns,
+		.end_ns = times.end_ns,
+		.expected = stats.expected,
+		.seen = value[HL_COUNTER_SEEN],
+		.idle = value[HL_COUNTER_IDLE],
+		.filtered = value[HL_COUNTER_FILTERED],
+		.busy_cpus = (double)(value[HL_COUNTER_SEEN] - value[HL_COUNTER_IDLE]) / frequency /
+			     (elapsed / 1e9),
+		.cost_programs = stats.program_ns_known ? (double)stats.program_ns / elapsed : -1,
+		.cost_process = (double)times.process_cpu_ns / elapsed,
+		.losses = h->losses,
+		.notes = h->notes,
+	};
+	add_losses(h, &stats.counters, stats.expected, window, counts);
+	add_notes(h, session, event);
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "command/outputs.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/str.h"
+#include "profile/profile.h"
+#include "render/render.h"
+
+enum { MAX_OUTPUTS = 32 };
+
+struct named_output {
+	char *path;
+	const struct hl_writer *writer;
+	struct hl_output *output; /* NULL: not opened yet */
+};
+
+struct hl_outputs {
+	struct named_output items[MAX_OUTPUTS];
+	size_t n;
+};
+
+static int add_formats(struct hl_str *list)
+{
+	for (size_t i = 0; hl_writers[i]; i++)
+		hl_str_addf(list, "%s%s", i ? ", " : "", hl_writers[i]->format);
+	return hl_str_status(list);
+}
+
+static int unknown_format(const char *path, const char *format, struct hl_err *err)
+{
+	_cleanup_str_ struct hl_str list = { 0 };
+
+	(void)add_formats(&list);
+	if (format)
+		return hl_usage(err, "there is no format \"%s\"; there are: %s", format, list.data);
+	return hl_usage(err, "cannot tell the format of \"%s\" by its name; give -f with one of: %s", path,
+			list.data);
+}
+
+static const struct hl_writer *writer_of(const char *path, const char *format)
+{
+	const char *dot = strrchr(path, '.');
+
+	if (format)
+		return hl_writer_find(format);
+	return dot && dot[1] ? hl_writer_find(dot + 1) : NULL;
+}
+
+static int add_output(struct hl_outputs *outputs, const char *path, const char *format, struct hl_err *err)
+{
+	struct named_output *item = &outputs->items[outputs->n];
+
+	if (outputs->n == MAX_OUTPUTS)
+		return hl_usage(err, "at most %d outputs can be written at once", MAX_OUTPUTS);
+	item->writer = writer_of(path, format);
+	if (!item->writer)
+		return unknown_format(path, format, err);
+	item->path = strdup(path);
+	if (!item->path)
+		return hl_err_set(err, -ENOMEM, "no memory for the name of an output");
+	outputs->n++;
+	item->output = hl_output_new(path, err);
+	return item->output ? 0 : -EIO;
+}
+
+/* The default name is known only at the end; that it can be created is known now. */
+static int add_default(struct hl_outputs *outputs, const char *format, struct hl_err *err)
+{
+	const struct hl_writer *writer = hl_writer_find(format ? format : "html");
+
+	if (!writer)
+		return unknown_format(NULL, format, err);
+	if (access(".", W_OK | X_OK))
+		return hl_err_errno(err, -errno, "cannot write to the current directory; give -o FILE");
+	outputs->items[outputs->n++].writer = writer;
+	return 0;
+}
+
+int hl_outputs_open(const struct hl_words *paths, const char *format, struct hl_outputs **ret,
+		    struct hl_err *err)
+{
+	struct hl_outputs *outputs = calloc(1, sizeof(*outputs));
+	int code = outputs ? 0 : hl_err_set(err, -ENOMEM, "no memory for the outputs");
+
+	for (size_t i = 0; i < paths->n && !code; i++)
+		code = add_output(outputs, paths->items[i], format, err);
+	if (!code && !paths->n)
+		code = add_default(outputs, format, err);
+	if (code) {
+		hl_outputs_free(outputs);
+		return code;
+	}
+	*ret = outputs;
+	return 0;
+}
+
+static int name_default(struct named_output *item, uint64_t start_ns, uint64_t elapsed_ns, struct hl_err *err)
+{
+	char host[64] = "host", time[HL_TIME_SIZE], path[192];
+
+	(void)gethostname(host, sizeof(host) - 1);
+	for (char *c = host; *c; c++)
+		if (*c == '/')
+			*c = '_';
+	(void)snprintf(path, sizeof(path), "%s-%s-%llus.%s", host, hl_time_file_name(start_ns, time),
+		       (unsigned long long)((elapsed_ns + HL_SECOND_NS / 2) / HL_SECOND_NS),
+		       item->writer->format);
+	item->path = strdup(path);
+	item->output = item->path ? hl_output_new(path, err) : NULL;
+	return item->output ? 0 : -EIO;
+}
+
+int hl_outputs_write(struct hl_outputs *outputs, const struct hl_profile *profile, uint64_t start_ns,
+		     uint64_t elapsed_ns, struct hl_err *err)
+{
+	const struct hl_render_options options = { 0 };
+	int code = 0;
+
+	for (size_t i = 0; i < outputs->n && !code; i++) {
+		struct named_output *item = &outputs->items[i];
+
+		if (!item->output)
+			code = name_default(item, start_ns, elapsed_ns, err);
+		if (!code)
+			code = item->writer->write(profile, &options, hl_output_stream(item->output), err);
+	}
+	/* All are whole before the first takes its name. */
+	for (size_t i = 0; i < outputs->n && !code; i++)
+		code = hl_output_commit(outputs->items[i].output, err);
+	return code;
+}
+
+void hl_outputs_print(const struct hl_outputs *outputs, FILE *out)
+{
+	for (size_t i = 0; i < outputs->n; i++)
+		if (strcmp(outputs->items[i].path, "-") != 0)
+			(void)fprintf(out, "%s\n", outputs->items[i].path);
+}
+
+void hl_outputs_free(struct hl_outputs *outputs)
+{
+	if (!outputs)
+		return;
+	for (size_t i = 0; i < outputs->n; i++) {
+		if (outputs->items[i].output)
+			hl_output_free(outputs->items[i].output);
+		free(outputs->items[i].path);
+	}
+	free(outputs);
+}

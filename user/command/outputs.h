@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_COMMAND_OUTPUTS_H
+#define HL_COMMAND_OUTPUTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "cli/cli.h"
+
+struct hl_profile;
+
+/* The files that a profile is written to: opened before the work, so that a bad name fails at once. */
+struct hl_outputs;
+
+/*
+ * Opens @paths, each in the format of its extension or in @format (NULL: by extension; needed for "-").
+ * Without paths, one page in the current directory, named later by host, start and length. 0; -errno; or
+ * HL_EXIT_USAGE with the reason for a name without a known format.
+ */
+int hl_outputs_open(const struct hl_words *paths, const char *format, struct hl_outputs **ret,
+		    struct hl_err *err);
+
+/* Writes all of them; @start_ns since the epoch and @elapsed_ns name the default one. 0 or -errno. */
+int hl_outputs_write(struct hl_outputs *outputs, const struct hl_profile *profile, uint64_t start_ns,
+		     uint64_t elapsed_ns, struct hl_err *err);
+
+/* Lists the names of the files written, one a line, on @out. */
+void hl_outputs_print(const struct hl_outputs *outputs, FILE *out);
+
+/* What was not written leaves no trace. */
+void hl_outputs_free(struct hl_outputs *outputs);
+
+#endif

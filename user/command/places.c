@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "command/places.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "process/debug.h"
+#include "process/files.h"
+#include "process/vdso.h"
+#include "profile/profile.h"
+#include "symd/client.h"
+
+enum { BATCH = 4096, PLACES_LIMIT = 16 << 20 };
+
+/* What is known of a file while its places are named. */
+struct named_file {
+	struct hl_id binary;
+	const char *module; /* path shown, borrowed */
+	bool known;         /* the server has it */
+};
+
+static bool is_kernel(uint64_t frame)
+{
+	/* A raw user address has bit 63 as its only mark above bit 56; a kernel address has all of them. */
+	return frame >> 55 == 0x1ff;
+}
+
+static struct hl_symd_query query_of(uint64_t frame)
+{
+	struct hl_symd_query q;
+
+	memset(&q, 0, sizeof(q)); /* compared by its bytes */
+	if (is_kernel(frame)) {
+		q.place = HL_SYMD_KERNEL;
+		q.where = frame;
+	} else if (frame & HL_FRAME_RAW) {
+		q.place = HL_SYMD_RAW;
+		q.where = frame & ~HL_FRAME_RAW;
+	} else {
+		q.place = HL_SYMD_FILE;
+		q.file = (uint32_t)(frame >> HL_FRAME_FILE_SHIFT);
+		q.where = frame & HL_FRAME_OFFSET;
+	}
+	return q;
+}
+
+static struct hl_symd_query query_of_sample(const struct hl_places *places, const struct hl_sample *sample)
+{
+	struct hl_symd_query q = query_of(sample->key.ip);
+
+	if (places->resolve->instructions) {
+		q.flags |= HL_SYMD_WANT_TEXT;
+		q.code_len = sample->count.code_len;
+		q.before_len = sample->count.before_len;
+		memcpy(q.code, sample->count.code, sizeof(q.code));
+		memcpy(q.before, sample->count.before, sizeof(q.before));
+	}
+	if (sample->key.mode == HL_MODE_USER32)
+		q.flags |= HL_SYMD_CODE_32;
+	if (places->resolve->software_clock)
+		q.flags |= HL_SYMD_SW_CLOCK;
+	return q;
+}
+
+struct wanted {
+	const struct hl_place *items;
+	const struct hl_symd_query *query;
+};
+
+static int same_query(const void *ctx, uint32_t position)
+{
+	const struct wanted *w = ctx;
+
+	return memcmp(&w->items[position].query, w->query, sizeof(*w->query)) == 0;
+}
+
+static uint32_t find(const struct hl_places *places, const struct hl_symd_query *query, uint64_t hash)
+{
+	struct wanted wanted = { places->items, query };
+
+	return hl_index_find(&places->index, hash, same_query, &wanted);
+}
+
+static int add(struct hl_places *places, const struct hl_symd_query *query)
+{
+	uint64_t hash = hl_hash(query, sizeof(*query), 0);
+	int code;
+
+	if (find(places, query, hash) != HL_INDEX_NONE)
+		return 0;
+	code = hl_grow(&places->items, &places->cap, places->n + 1, sizeof(*places->items), PLACES_LIMIT);
+	if (!code)
+		code = hl_index_add(&places->index, hash, (uint32_t)places->n);
+	if (code)
+		return code;
+	places->items[places->n++] = (struct hl_place){ .query = *query };
+	return 0;
+}
+
+int hl_places_add_caller(struct hl_places *places, uint64_t frame)
+{
+	struct hl_symd_query query = query_of(frame);
+
+	return add(places, &query);
+}
+
+int hl_places_add_sample(struct hl_places *places, const struct hl_sample *sample)
+{
+	struct hl_symd_query query = query_of_sample(places, sample);
+
+	return add(places, &query);
+}
+
+static const struct hl_place *get(const struct hl_places *places, const struct hl_symd_query *query)
+{
+	uint32_t at = find(places, query, hl_hash(query, sizeof(*query), 0));
+
+	return at == HL_INDEX_NONE ? NULL : &places->items[at];
+}
+
+const struct hl_place *hl_places_caller(const struct hl_places *places, uint64_t frame)
+{
+	struct hl_symd_query query = query_of(frame);
+
+	return get(places, &query);
+}
+
+const struct hl_place *hl_places_sample(const struct hl_places *places, const struct hl_sample *sample)
+{
+	struct hl_symd_query query = query_of_sample(places, sample);
+
+	return get(places, &query);
+}
+
+void hl_places_done(struct hl_places *places)
+{
+	free(places->items);
+	hl_index_done(&places->index);
+	*places = (struct hl_places){ 0 };
+}
+
+/* Names come from a separate debug file where the file itself was stripped. */
+static void add_debug_file(struct hl_symd *symd, uint32_t id, const struct hl_symd_file *file)
+{
+	const char *home = getenv("HOME");
+	_cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct hl_err err = { { 0 } };
+
+	if (file->has_symtab || !file->build_id_len || root < 0)
+		return;
+	for (unsigned int skip = 0; skip < 4; skip++) {
+		_cleanup_close_ int fd = hl_debug_file_open(root, home ? home + strspn(home, "/") : NULL,
+							    file->build_id, file->build_id_len, skip);
+
+		if (fd < 0)
+			return;
+		if (!hl_symd_add_debug(symd, id, fd, &err))
+			return;
+		hl_debug("symbol", "debug file of file %u: %s", id, err.text);
+	}
+}
+
+static void add_file(const struct hl_resolve *resolve, uint32_t id, struct named_file *ret)
+{
+	const struct hl_open_file *file = hl_files_get(resolve->files, id);
+	_cleanup_close_ int vdso = id == HL_FILE_VDSO ? hl_vdso_open() : -1;
+	int fd = file && file->state == HL_FILE_OPEN ? file->fd : vdso;
+	struct hl_symd_file about;
+	struct hl_err err = { { 0 } };
+
+	if (file && file->path)
+		ret->module = file->path;
+	if (id == HL_FILE_VDSO || id == HL_FILE_VDSO32)
+		ret->module = id == HL_FILE_VDSO ? "[vdso]" : "[vdso32]";
+	if (fd < 0)
+		return;
+	if (hl_symd_add_file(resolve->symd, id, fd, &about, &err)) {
+		hl_debug("symbol", "'%s': %s", ret->module ? ret->module : "?", err.text);
+		return;
+	}
+	ret->known = true;
+	memcpy(&ret->binary, about.binary_id, sizeof(ret->binary));
+	add_debug_file(resolve->symd, id, &about);
+}
+
+static int add_files(struct hl_places *places, struct named_file **ret, size_t *ret_n)
+{
+	struct named_file *files;
+	uint32_t most = HL_FILE_FIRST;
+	bool *wanted;
+
+	for (size_t i = 0; i < places->n; i++)
+		if (places->items[i].query.file > most)
+			most = places->items[i].query.file;
+	files = calloc(most + 1, sizeof(*files));
+	wanted = calloc(most + 1, sizeof(*wanted));
+	if (!files || !wanted) {
+		free(files);
+		free(wanted);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < places->n; i++)
+		if (places->items[i].query.place == HL_SYMD_FILE)
+			wanted[places->items[i].query.file] = true;
+	for (uint32_t id = 0; id <= most; id++)
+		if (wanted[id])
+			add_file(places->resolve, id, &files[id]);
+	free(wanted);
+	*ret = files;
+	*ret_n = most + 1;
+	return 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	/* "/memfd:NAME" is no path: its name may hold anything. */
+	if (hl_starts_with(path, "/memfd:"))
+		return path + 1;
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static const char *module_of(const struct hl_symd_query *q, const struct named_file *file)
+{
+	if (q->place == HL_SYMD_KERNEL)
+		return "kernel";
+	if (q->place == HL_SYMD_RAW)
+		return "jit";
+	return file->module ? file->module : "unknown";
+}
+
+/* A code region that is in no file is what its bytes are. */
+static struct hl_id binary_of(const struct hl_symd_query *q, const struct named_file *file)
+{
+	if (q->place == HL_SYMD_RAW && q->code_len)
+		return hl_id_of(q->code, sizeof(q->code));
+	return q->place == HL_SYMD_FILE && file->known ? file->binary : (struct hl_id){ 0, 0 };
+}
+
+static const uint8_t kind_of_place[] = {
+	[HL_SYMD_FILE] = HL_FRAME_USER, [HL_SYMD_KERNEL] = HL_FRAME_KERNEL, [HL_SYMD_RAW] = HL_FRAME_JIT
+};
+
+/* The frames of one answered place. @module is the kernel module's name, or NULL. */
+static int make_frames(struct hl_place *place, const struct hl_symd_answer *a, const char *strings,
+		       const struct named_file *file, struct hl_profile *profile, struct hl_str *text)
+{
+	const struct hl_symd_query *q = &place->query;
+	struct hl_frame frame = { .kind = kind_of_place[q->place], .address = a->function };
+	int code;
+
+	frame.module = module_of(q, file);
+	frame.module_len = strlen(frame.module);
+	if (a->module_len) {
+		frame.module = strings + a->module;
+		frame.module_len = a->module_len;
+	}
+	frame.binary = binary_of(q, file);
+	frame.name = strings + a->name;
+	frame.name_len = a->name_len;
+	hl_str_clear(text);
+	if (!a->name_len) {
+		hl_str_addf(text, "[%s+0x%llx]", base_name(frame.module), (unsigned long long)a->function);
+		frame.name = text->data;
+		frame.name_len = text->len;
+	}
+	if (hl_str_status(text))
+		return -ENOMEM;
+	code = hl_profile_frame(profile, &frame, &place->function);
+	if (code || !(q->flags & HL_SYMD_WANT_TEXT))
+		return code;
+	frame.kind = HL_FRAME_INSN;
+	frame.kernel = q->place == HL_SYMD_KERNEL;
+	frame.insn_class = a->insn_class;
+	frame.address = a->address;
+	frame.offset = a->address - a->function;
+	hl_str_clear(text);
+	if (a->text_len)
+		hl_str_add(text, strings + a->text, a->text_len);
+	else
+		hl_str_adds(text, "(no code bytes)");
+	if (a->flags & HL_SYMD_IRQS_OFF)
+		hl_str_adds(text, " (irqs were off)");
+	if (hl_str_status(text))
+		return -ENOMEM;
+	frame.name = text->data;
+	frame.name_len = text->len;
+	return hl_profile_frame(profile, &frame, &place->insn);
+}
+
+static int look_up_batch(struct hl_places *places, size_t from, size_t n, const struct named_file *files,
+			 struct hl_symd_answers *answers, struct hl_profile *profile, struct hl_err *err)
+{
+	static const struct named_file no_file = { .module = NULL };
+	_cleanup_free_ struct hl_symd_query *queries = calloc(n, sizeof(*queries));
+	_cleanup_str_ struct hl_str text = { 0 };
+	int code;
+
+	if (!queries)
+		return hl_err_set(err, -ENOMEM, "no memory for names");
+	for (size_t i = 0; i < n; i++)
+		queries[i] = places->items[from + i].query;
+	code = hl_symd_resolve(places->resolve->symd, queries, n, places->resolve->intel, answers, err);
+	for (size_t i = 0; i < n && !code; i++) {
+		struct hl_place *place = &places->items[from + i];
+		bool in_file = place->query.place == HL_SYMD_FILE;
+
+		place->flags = answers->items[i].flags;
+		place->unopened = in_file && !files[place->query.file].known;
+		code = make_frames(place, &answers->items[i], answers->strings,
+				   in_file ? &files[place->query.file] : &no_file, profile, &text);
+		if (code)
+			(void)hl_err_errno(err, code, "cannot keep the names of this profile");
+	}
+	return code;
+}
+
+static void add_kallsyms(struct hl_symd *symd)
+{
+	_cleanup_close_ int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	struct hl_err err = { { 0 } };
+
+	if (fd < 0 || hl_symd_add_kallsyms(symd, fd, &err))
+		hl_debug("symbol", "/proc/kallsyms: %s", fd < 0 ? strerror(errno) : err.text);
+}
+
+int hl_places_look_up(struct hl_places *places, struct hl_profile *profile, struct hl_err *err)
+{
+	struct hl_symd_answers answers = { 0 };
+	struct named_file *files = NULL;
+	size_t n_files;
+	int code = add_files(places, &files, &n_files);
+
+	if (code)
+		return hl_err_set(err, code, "no memory for the files of this profile");
+	add_kallsyms(places->resolve->symd);
+	for (size_t from = 0; from < places->n && !code; from += BATCH) {
+		size_t n = places->n - from < BATCH ? places->n - from : BATCH;
+
+		code = look_up_batch(places, from, n, files, &answers, profile, err);
+	}
+	hl_symd_answers_done(&answers);
+	free(files);
+	return code;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_COMMAND_PLACES_H
+#define HL_COMMAND_PLACES_H
+
+#include "command/resolve.h"
+#include <hotleaf/symd.h>
+
+/*
+ * The distinct places that samples name: every caller, and every sampled instruction with its code bytes.
+ * They are collected first, looked up in a few batches, and then read back as frames of a profile.
+ */
+struct hl_place {
+	struct hl_symd_query query;
+	uint32_t function; /* frame in the profile */
+	uint32_t insn;     /* frame of the leaf, where the query wants text */
+	uint16_t flags;    /* HL_SYMD_* of the answer */
+	bool unopened;     /* its file could not be opened */
+};
+
+struct hl_places {
+	const struct hl_resolve *resolve;
+	struct hl_place *items;
+	size_t n, cap;
+	struct hl_index index;
+};
+
+/* Notes the place of a caller, or of a sample's own instruction. 0 or -ENOMEM. */
+int hl_places_add_caller(struct hl_places *places, uint64_t frame);
+int hl_places_add_sample(struct hl_places *places, const struct hl_sample *sample);
+
+/* Looks all of them up and makes their frames. 0 or -errno. */
+int hl_places_look_up(struct hl_places *places, struct hl_profile *profile, struct hl_err *err);
+
+/* The place noted before; never NULL for one that was. */
+const struct hl_place *hl_places_caller(const struct hl_places *places, uint64_t frame);
+const struct hl_place *hl_places_sample(const struct hl_places *places, const struct hl_sample *sample);
+
+void hl_places_done(struct hl_places *places);
+
+#endif

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "command/resolve.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command/places.h"
+#include "profile/profile.h"
+#include "sample/reason.h"
+
+/* A stack of a profile, root first. Marks are few and are interned as they come. */
+struct stack {
+	uint32_t frames[2 * HL_MAX_FRAMES + 16];
+	size_t n;
+};
+
+static int push_named(struct hl_profile *profile, struct stack *stack, uint8_t kind, const char *name,
+		      size_t len)
+{
+	struct hl_frame frame = { .kind = kind, .name = name, .name_len = len, .module = "" };
+
+	return hl_profile_frame(profile, &frame, &stack->frames[stack->n++]);
+}
+
+static int push_mark(struct hl_profile *profile, struct stack *stack, const char *name)
+{
+	return push_named(profile, stack, HL_FRAME_MARK, name, strlen(name));
+}
+
+static int push_walk_end(struct hl_profile *profile, struct stack *stack, uint8_t end)
+{
+	const struct hl_reason *reason = hl_reason_of_walk(end);
+	char text[64];
+
+	if (!reason)
+		return 0;
+	if (end == HL_WALK_DEPTH || end == HL_WALK_KERNEL_LIMIT)
+		return push_mark(profile, stack, "[truncated]");
+	(void)snprintf(text, sizeof(text), "[unwind: %s]", reason->name);
+	return push_mark(profile, stack, text);
+}
+
+/* Whose sample it is: the process by the name of its first thread, or what runs without a process. */
+static int push_root(const struct hl_resolve *r, struct hl_profile *profile, struct stack *stack,
+		     const struct hl_sample *sample)
+{
+	const struct hl_process *process = hl_window_process(r->window, &sample->key.process);
+	const char *name = process ? process->comm : sample->key.comm;
+	int code;
+
+	if (sample->key.flags & HL_FLAG_IDLE) {
+		code = push_named(profile, stack, HL_FRAME_ROOT, "[idle task]", strlen("[idle task]"));
+	} else {
+		code = 0;
+		if (sample->key.flags & HL_FLAG_KTHREAD)
+			code = push_named(profile, stack, HL_FRAME_ROOT, "[kernel threads]",
+					  strlen("[kernel threads]"));
+		if (!code)
+			code = push_named(profile, stack, HL_FRAME_ROOT, name, strnlen(name, HL_COMM_LEN));
+	}
+	if (!code && (sample->key.flags & HL_FLAG_IRQ))
+		code = push_mark(profile, stack, "[irq]");
+	return code;
+}
+
+/* The callers of a stack, from the thread's start towards the leaf, behind the mark of a walk that was cut. */
+static int push_callers(const struct hl_places *places, struct hl_profile *profile, struct stack *stack,
+			uint64_t id, struct hl_resolve_counts *counts, uint64_t samples)
+{
+	const struct hl_stack_row *row = hl_window_stack(places->resolve->window, id);
+	int code;
+
+	if (id == HL_STACK_NONE)
+		return 0;
+	if (!row) {
+		counts->stacks_lost += samples;
+		return push_mark(profile, stack, "[unwind: stack lost]");
+	}
+	if (row->head.end < HL_WALK_MAX)
+		counts->walk[row->head.end] += samples;
+	code = push_walk_end(profile, stack, row->head.end);
+	for (uint32_t i = row->head.n; i > 0 && !code; i--)
+		stack->frames[stack->n++] = hl_places_caller(places, row->frames[i - 1])->function;
+	return code;
+}
+
+static void count_lacks(const struct hl_place *place, const struct hl_resolve *r, uint64_t samples,
+			struct hl_resolve_counts *counts)
+{
+	counts->nameless += place->flags & HL_SYMD_NAMED ? 0 : samples;
+	counts->unopened += place->unopened ? samples : 0;
+	if (!r->instructions)
+		return;
+	counts->textless += place->flags & HL_SYMD_NO_BYTES ? samples : 0;
+	counts->undecoded += place->flags & HL_SYMD_UNDECODED ? samples : 0;
+	counts->irqs_off += place->flags & HL_SYMD_IRQS_OFF ? samples : 0;
+}
+
+static int add_sample(const struct hl_places *places, const struct hl_sample *sample,
+		      struct hl_profile *profile, struct hl_resolve_counts *counts)
+{
+	const struct hl_place *leaf = hl_places_sample(places, sample);
+	uint64_t samples = sample->count.samples;
+	struct stack stack = { .n = 0 };
+	int code = push_root(places->resolve, profile, &stack, sample);
+
+	if (!code)
+		code = push_callers(places, profile, &stack, sample->key.user_stack, counts, samples);
+	if (!code)
+		code = push_callers(places, profile, &stack, sample->key.kernel_stack, counts, samples);
+	if (code)
+		return code;
+	stack.frames[stack.n++] = leaf->function;
+	if (places->resolve->instructions)
+		stack.frames[stack.n++] = leaf->insn;
+	count_lacks(leaf, places->resolve, samples, counts);
+	return hl_profile_add(profile, stack.frames, stack.n, samples, sample->count.periods);
+}
+
+static int collect(struct hl_places *places)
+{
+	const struct hl_window *w = places->resolve->window;
+	int code = 0;
+
+	for (size_t i = 0; i < w->n_samples && !code; i++)
+		code = hl_places_add_sample(places, &w->samples[i]);
+	for (size_t i = 0; i < w->n_stacks && !code; i++)
+		for (uint32_t k = 0; k < w->stacks[i].head.n && !code; k++)
+			code = hl_places_add_caller(places, w->stacks[i].frames[k]);
+	return code;
+}
+
+int hl_resolve_run(const struct hl_resolve *resolve, struct hl_profile *profile,
+		   struct hl_resolve_counts *ret, struct hl_err *err)
+{
+	struct hl_places places = { .resolve = resolve };
+	int code = collect(&places);
+
+	memset(ret, 0, sizeof(*ret));
+	if (code)
+		(void)hl_err_errno(err, code, "cannot keep the places of this profile");
+	else
+		code = hl_places_look_up(&places, profile, err);
+	for (size_t i = 0; i < resolve->window->n_samples && !code; i++) {
+		code = add_sample(&places, &resolve->window->samples[i], profile, ret);
+		if (code)
+			(void)hl_err_errno(err, code, "cannot keep the stacks of this profile");
+	}
+	hl_places_done(&places);
+	return code;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_COMMAND_RESOLVE_H
+#define HL_COMMAND_RESOLVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "sample/window.h"
+
+struct hl_files;
+struct hl_profile;
+struct hl_symd;
+
+/* From samples to a profile: each distinct place is looked up once, then every sample becomes a stack. */
+struct hl_resolve {
+	const struct hl_window *window;
+	const struct hl_files *files;
+	struct hl_symd *symd;
+	bool instructions; /* leaves are instructions; else functions */
+	bool intel;
+	bool software_clock; /* the event is a timer */
+};
+
+/* Samples that lack something, by what they lack. */
+struct hl_resolve_counts {
+	uint64_t nameless;          /* no symbol covers the instruction */
+	uint64_t textless;          /* no code bytes were there to decode */
+	uint64_t undecoded;         /* no decoder knows the bytes */
+	uint64_t unopened;          /* the file could not be opened */
+	uint64_t irqs_off;          /* taken where interrupts were enabled again */
+	uint64_t stacks_lost;       /* the stack map had no room */
+	uint64_t walk[HL_WALK_MAX]; /* by how the user walk ended */
+};
+
+/* Adds all samples of the window to @profile, unfinished. 0 or -errno. */
+int hl_resolve_run(const struct hl_resolve *resolve, struct hl_profile *profile,
+		   struct hl_resolve_counts *ret, struct hl_err *err);
+
+#endif

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "command/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "process/files.h"
+#include "process/maps.h"
+
+struct hl_session {
+	struct hl_capture *capture;
+	struct hl_files *files;
+	struct hl_maps *maps; /* only where the kernel walks: addresses are raw then */
+	pthread_t opener;
+	bool opener_runs;
+	int proc_fd, stop_fd;
+	struct hl_session_times times;
+	uint64_t started_ns, started_cpu_ns;
+};
+
+static uint64_t process_cpu_ns(void)
+{
+	struct timespec t;
+
+	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Each sampled file keeps a descriptor; the soft limit is often 1,024 only. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void on_file(void *ctx, const struct hl_file_event *event)
+{
+	struct hl_session *session = ctx;
+	enum hl_file_state state = hl_files_open(session->files, event);
+
+	if (state == HL_FILE_OPEN || state == HL_FILE_REFUSED)
+		hl_capture_settle_file(session->capture, &event->key, event->id);
+}
+
+static void *run_opener(void *ctx)
+{
+	struct hl_session *session = ctx;
+	struct pollfd fds[2] = { { .fd = hl_capture_files_fd(session->capture), .events = POLLIN },
+				 { .fd = session->stop_fd, .events = POLLIN } };
+
+	do {
+		(void)hl_capture_read_files(session->capture, on_file, session);
+		(void)poll(fds, 2, 1000);
+	} while (!(fds[1].revents & POLLIN));
+	(void)hl_capture_read_files(session->capture, on_file, session);
+	return NULL;
+}
+
+int hl_session_new(const struct hl_capture_options *options, struct hl_session **ret, struct hl_err *err)
+{
+	struct hl_session *session = calloc(1, sizeof(*session));
+	const char *why;
+	int code;
+
+	if (!session)
+		return hl_err_set(err, -ENOMEM, "no memory for the capture");
+	session->stop_fd = -1;
+	session->proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (session->proc_fd < 0) {
+		code = hl_err_errno(err, -errno, "cannot open '/proc'");
+	} else {
+		raise_file_limit();
+		code = hl_capture_new(options, &session->capture, err);
+	}
+	if (!code) {
+		session->stop_fd = eventfd(0, EFD_CLOEXEC);
+		session->files = hl_files_new(session->proc_fd);
+		if (hl_capture_walk(session->capture, &why) == HL_CAPTURE_WALK_KERNEL)
+			session->maps = hl_maps_new(session->proc_fd, session->files);
+		if (session->stop_fd < 0 || !session->files)
+			code = hl_err_set(err, -ENOMEM, "no memory for the capture");
+	}
+	if (code) {
+		hl_session_free(session);
+		return code;
+	}
+	*ret = session;
+	return 0;
+}
+
+static void stop_opener(struct hl_session *session)
+{
+	uint64_t one = 1;
+
+	if (!session->opener_runs)
+		return;
+	(void)!write(session->stop_fd, &one, sizeof(one));
+	(void)pthread_join(session->opener, NULL);
+	session->opener_runs = false;
+}
+
+void hl_session_free(struct hl_session *session)
+{
+	if (!session)
+		return;
+	stop_opener(session);
+	hl_capture_free(session->capture);
+	hl_maps_free(session->maps);
+	hl_files_free(session->files);
+	hl_cleanup_close(&session->stop_fd);
+	hl_cleanup_close(&session->proc_fd);
+	free(session);
+}
+
+int hl_session_start(struct hl_session *session, struct hl_err *err)
+{
+	int code = pthread_create(&session->opener, NULL, run_opener, session);
+
+	if (code)
+		return hl_err_errno(err, -code, "cannot start the thread that opens files");
+	session->opener_runs = true;
+	session->times.start_ns = hl_realtime_ns();
+	session->started_ns = hl_monotonic_ns();
+	session->started_cpu_ns = process_cpu_ns();
+	return hl_capture_start(session->capture, err);
+}
+
+int hl_session_drain(struct hl_session *session, struct hl_window *window, struct hl_err *err)
+{
+	struct hl_window raw = { 0 };
+	int code;
+
+	if (!session->maps)
+		return hl_capture_drain(session->capture, window, err);
+	code = hl_capture_drain(session->capture, &raw, err);
+	hl_maps_translate(session->maps, &raw, window);
+	hl_window_done(&raw);
+	return code;
+}
+
+int hl_session_stop(struct hl_session *session, struct hl_window *window, struct hl_err *err)
+{
+	int code;
+
+	hl_capture_stop(session->capture);
+	session->times.end_ns = hl_realtime_ns();
+	session->times.elapsed_ns = hl_monotonic_ns() - session->started_ns;
+	stop_opener(session);
+	code = hl_session_drain(session, window, err);
+	if (!code)
+		code = hl_session_drain(session, window, err);
+	session->times.process_cpu_ns = process_cpu_ns() - session->started_cpu_ns;
+	return code;
+}
+
+struct hl_capture *hl_session_capture(const struct hl_session *session)
+{
+	return session->capture;
+}
+
+const struct hl_files *hl_session_files(const struct hl_session *session)
+{
+	return session->files;
+}
+
+struct hl_session_times hl_session_times(const struct hl_session *session)
+{
+	return session->times;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_COMMAND_SESSION_H
+#define HL_COMMAND_SESSION_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "capture/capture.h"
+#include "sample/window.h"
+
+struct hl_files;
+
+/*
+ * A running capture with all that belongs to it: a thread of its own opens files the moment that they are
+ * first sampled, since their process may be gone soon; the caller's thread drains.
+ */
+struct hl_session;
+
+/* Loads everything, starts nothing. 0 or -errno. hl_session_free() accepts NULL. */
+int hl_session_new(const struct hl_capture_options *options, struct hl_session **ret, struct hl_err *err);
+void hl_session_free(struct hl_session *session);
+
+int hl_session_start(struct hl_session *session, struct hl_err *err);
+/* Moves what was sampled since the last call into @window. To be called about once a second. */
+int hl_session_drain(struct hl_session *session, struct hl_window *window, struct hl_err *err);
+/* Ends sampling and drains the rest; the files are final afterwards. */
+int hl_session_stop(struct hl_session *session, struct hl_window *window, struct hl_err *err);
+
+struct hl_capture *hl_session_capture(const struct hl_session *session);
+/* After the stop only: until then the other thread writes to them. */
+const struct hl_files *hl_session_files(const struct hl_session *session);
+
+/* When sampling began and ended, since the epoch; and the CPU time that this process used in between. */
+struct hl_session_times {
+	uint64_t start_ns, end_ns;
+	uint64_t elapsed_ns; /* by a clock that is not set */
+	uint64_t process_cpu_ns;
+};
+struct hl_session_times hl_session_times(const struct hl_session *session);
+
+#endif
