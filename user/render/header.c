@@ -84,10 +84,8 @@ static void say_event(struct hl_str *s, const struct hl_profile_meta *meta)
 	hl_str_adds(s, or_unknown(meta->event));
 	if (meta->frequency)
 		hl_str_addf(s, ", %" PRIu32 " Hz on every CPU", meta->frequency);
-	hl_str_adds(
-		s, meta->precise
-			   ? ", precise: a leaf is the instruction that was executing"
-			   : ", not precise: a leaf may be the instruction after the one that took the time");
+	hl_str_adds(s, meta->precise ? ", precise: a leaf is the instruction that was executing"
+				     : ", not precise: a leaf may be the instruction after the slow one");
 }
 
 static void say_cost(struct hl_str *s, const struct hl_profile_meta *meta)

@@ -76,9 +76,10 @@ static void sum_node(struct report *r, const struct hl_node *nodes, uint32_t i)
 		return;
 	above->self += node->total;
 	above->leaves += node->total;
-	sum->function = nodes[node->parent].frame;
-	if (!sum->holder)
+	if (!sum->holder) {
+		sum->function = nodes[node->parent].frame;
 		sum->holder = hl_render_holder(r->profile, i);
+	}
 	r->classes[hl_render_class(frame_of(r, node->frame))] += node->total;
 }
 
@@ -171,27 +172,38 @@ static int function_row(const struct report *r, const struct row *row, struct hl
 	return hl_table_end_cell(table);
 }
 
+/* "parse_header+0x4d"; "skip_[i] at parse_header+0x4d" where skip was inlined. */
+static int place_cell(const struct report *r, const struct row *row, struct hl_table *table)
+{
+	const struct sum *sum = &r->sums[row->frame];
+	const struct hl_frame *function = frame_of(r, row->few ? row->frame : sum->function);
+
+	hl_render_name(&table->text, function);
+	hl_str_adds(&table->text, hl_render_suffix(function));
+	if (row->few)
+		return hl_table_end_cell(table);
+	if (sum->holder != function) {
+		hl_str_adds(&table->text, " at ");
+		hl_render_name(&table->text, sum->holder);
+	}
+	hl_str_addf(&table->text, "+0x%" PRIx64, frame_of(r, row->frame)->offset);
+	return hl_table_end_cell(table);
+}
+
 static int instruction_row(const struct report *r, const struct row *row, struct hl_table *table)
 {
 	const struct hl_frame *frame = frame_of(r, row->frame);
 	const struct sum *sum = &r->sums[row->frame];
-	const struct hl_frame *function = row->few ? frame : sum->holder;
-	uint64_t whole = row->few ? sum->leaves : r->sums[sum->function].leaves;
 	int err = count_cell(table, row->first);
 
 	if (!err)
 		err = share_cell(table, row->first, r->all);
 	if (!err)
-		err = share_cell(table, row->first, whole);
+		err = share_cell(table, row->first, row->few ? sum->leaves : r->sums[sum->function].leaves);
 	if (!err)
 		err = module_cell(table, frame);
-	if (err)
-		return err;
-	hl_render_name(&table->text, function);
-	hl_str_adds(&table->text, hl_render_suffix(function));
-	if (!row->few)
-		hl_str_addf(&table->text, "+0x%" PRIx64, frame->offset);
-	err = hl_table_end_cell(table);
+	if (!err)
+		err = place_cell(r, row, table);
 	if (err)
 		return err;
 	if (row->few)
@@ -237,11 +249,11 @@ static int write_instructions(struct report *r, size_t top)
 {
 	static const struct hl_column columns[] = {
 		{ "samples", 12, HL_RENDER_CUT_END, true },
-		{ "% of all", 8, HL_RENDER_CUT_END, true },
-		{ "% of function", 13, HL_RENDER_CUT_END, true },
+		{ "% all", 5, HL_RENDER_CUT_END, true },
+		{ "% function", 10, HL_RENDER_CUT_END, true },
 		{ "module", 16, HL_RENDER_CUT_MIDDLE, false },
-		{ "function+offset", 36, HL_RENDER_CUT_NAME, false },
-		{ "instruction", 48, HL_RENDER_CUT_END, false },
+		{ "function+offset", 32, HL_RENDER_CUT_NAME, false },
+		{ "instruction", 40, HL_RENDER_CUT_END, false },
 	};
 
 	list_instructions(r);
@@ -259,19 +271,21 @@ static int write_classes(const struct report *r)
 	int err;
 
 	for (unsigned int i = 0; i < HL_RENDER_N_CLASSES; i++) {
-		unsigned int class = (i + 1) % HL_RENDER_N_CLASSES; /* "other" last */
+		unsigned int insn_class = (i + 1) % HL_RENDER_N_CLASSES; /* "other" last */
 
-		if (!r->classes[class])
+		if (!r->classes[insn_class])
 			continue;
-		hl_str_adds(&table.text, hl_render_classes[class]);
+		hl_str_adds(&table.text, hl_render_classes[insn_class]);
 		err = hl_table_end_cell(&table);
 		if (!err)
-			err = count_cell(&table, r->classes[class]);
+			err = count_cell(&table, r->classes[insn_class]);
 		if (!err)
-			err = share_cell(&table, r->classes[class], r->all);
+			err = share_cell(&table, r->classes[insn_class], r->all);
 		if (err)
 			return err;
 	}
+	if (!table.n_ends)
+		return 0;
 	(void)fprintf(r->out, "\nclasses of instructions\n\n");
 	return hl_table_write(&table, r->out);
 }
