@@ -112,7 +112,7 @@ HL_TEST(txt_of_every_kind_of_frame)
 		  "time     2026-11-30T12:00:00Z to 2026-11-30T12:01:00.500Z, 60.500 s\n"
 		  "event    cpu-clock, 99 Hz on every CPU, not precise: a leaf may be the instruction after "
 		  "the slow one\n"
-		  "busy     0.50 of 2 CPUs on average; hotleaf itself: 0.0042 CPUs in the kernel's programs\n"
+		  "busy     0.50 of 2 CPUs on average; hotleaf itself: 0.0042 CPUs in its kernel programs\n"
 		  "samples  90 shown (0.900 s of CPU time), 200 expected, 199 seen, 150 idle\n"
 		  "losses   3 (1.5 %) stack map full: raise \"stack-slots\"\n"
 		  "         20 (10 %) cut: deeper than 127 frames\n"

@@ -33,7 +33,7 @@ static void add_line(struct hl_str *out, const char *label, const struct hl_str 
 		column += width;
 	}
 	hl_str_addc(out, '\n');
-	out->failed |= clean.failed;
+	out->failed |= clean.failed || text->failed;
 }
 
 static const char *or_unknown(const char *text)
@@ -88,24 +88,34 @@ static void say_event(struct hl_str *s, const struct hl_profile_meta *meta)
 				     : ", not precise: a leaf may be the instruction after the slow one");
 }
 
+/* Appends "hotleaf itself: …", or that this is not known. */
 static void say_cost(struct hl_str *s, const struct hl_profile_meta *meta)
 {
 	double programs = meta->cost_programs, process = meta->cost_process;
 
-	hl_str_adds(s, "hotleaf itself: ");
-	if (programs < 0 && process < 0) {
+	hl_str_adds(s, "; hotleaf itself: ");
+	if (programs < 0 && process < 0)
 		hl_str_adds(s, "not known");
-		return;
-	}
 	if (programs >= 0) {
 		hl_render_decimal(s, programs, 4);
-		hl_str_adds(s, " CPUs in the kernel's programs");
+		hl_str_adds(s, " CPUs in its kernel programs");
 	}
 	if (process >= 0) {
 		hl_str_adds(s, programs >= 0 ? ", " : "");
 		hl_render_decimal(s, process, 4);
-		hl_str_adds(s, " CPUs in the process");
+		hl_str_adds(s, " CPUs in its process");
 	}
+}
+
+static void say_busy(struct hl_str *s, const struct hl_profile_meta *meta)
+{
+	if (!meta->cpus) {
+		hl_str_adds(s, "unknown");
+		return;
+	}
+	hl_render_decimal(s, meta->busy_cpus, 2);
+	hl_str_addf(s, " of %" PRIu32 " CPU%s on average", meta->cpus, meta->cpus == 1 ? "" : "s");
+	say_cost(s, meta);
 }
 
 static void say_samples(struct hl_str *s, const struct hl_profile *profile)
@@ -160,8 +170,9 @@ void hl_render_header(struct hl_str *out, const struct hl_profile *profile, size
 	const struct hl_profile_meta *meta = hl_profile_meta(profile);
 	_cleanup_str_ struct hl_str s = { 0 };
 
-	hl_str_addf(&s, "%s, kernel %s, %" PRIu32 " CPUs", or_unknown(meta->host), or_unknown(meta->kernel),
-		    meta->cpus);
+	hl_str_addf(&s, "%s, kernel %s", or_unknown(meta->host), or_unknown(meta->kernel));
+	if (meta->cpus)
+		hl_str_addf(&s, ", %" PRIu32 " CPU%s", meta->cpus, meta->cpus == 1 ? "" : "s");
 	add_line(out, "host", &s, columns);
 
 	hl_str_clear(&s);
@@ -173,9 +184,7 @@ void hl_render_header(struct hl_str *out, const struct hl_profile *profile, size
 	add_line(out, "event", &s, columns);
 
 	hl_str_clear(&s);
-	hl_render_decimal(&s, meta->busy_cpus, 2);
-	hl_str_addf(&s, " of %" PRIu32 " CPUs on average; ", meta->cpus);
-	say_cost(&s, meta);
+	say_busy(&s, meta);
 	add_line(out, "busy", &s, columns);
 
 	hl_str_clear(&s);
@@ -196,5 +205,4 @@ void hl_render_header(struct hl_str *out, const struct hl_profile *profile, size
 	hl_str_clear(&s);
 	hl_str_addf(&s, "hotleaf %s, decoders %s", or_unknown(meta->version), or_unknown(meta->decoders));
 	add_line(out, "made by", &s, columns);
-	out->failed |= s.failed;
 }

@@ -238,11 +238,13 @@ size_t hl_render_fit(struct hl_str *out, const char *text, size_t len, size_t co
 
 		hl_str_clear(&brief);
 		(void)add_brief(&brief, text, len, least < columns ? columns - least : 0);
-		if (brief.failed)
-			out->failed = true;
 		text = brief.data;
 		len = brief.len;
 		all = hl_render_columns(text, len);
+	}
+	if (brief.failed) {
+		out->failed = true;
+		return 0;
 	}
 	if (all <= columns) {
 		hl_str_add(out, text, len);
