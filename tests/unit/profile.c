@@ -100,7 +100,7 @@ HL_TEST(totals_and_order_of_siblings)
 	hl_profile_free(p);
 }
 
-/* ---- any order of adding gives one result ---------------------------------------------------------------- */
+/* ---- any order of adding gives one result -------------------------------------------------------------- */
 
 enum { N_STACKS = 3000, N_FRAMES = 60, DEPTH = 12 };
 
@@ -205,7 +205,7 @@ HL_TEST(order_of_adding_does_not_matter)
 	CHECK(want.len > 100000);
 }
 
-/* ---- identity -------------------------------------------------------------------------------------------- */
+/* ---- identity ------------------------------------------------------------------------------------------ */
 
 HL_TEST(address_is_identity_and_name_a_label)
 {
@@ -267,7 +267,7 @@ HL_TEST(names_of_any_bytes_are_kept)
 	hl_profile_free(p);
 }
 
-/* ---- extremes -------------------------------------------------------------------------------------------- */
+/* ---- extremes ------------------------------------------------------------------------------------------ */
 
 HL_TEST(empty_profile_is_a_root)
 {

@@ -41,7 +41,7 @@ void hl_profile_free(struct hl_profile *profile)
 	free(profile);
 }
 
-/* ---- frames --------------------------------------------------------------------------------------------- */
+/* ---- frames -------------------------------------------------------------------------------------------- */
 
 /* Functions inlined into each other may start at one address: those are told apart by name. */
 static bool named_by_name(const struct hl_frame *frame)
@@ -151,7 +151,7 @@ int hl_profile_frame(struct hl_profile *profile, const struct hl_frame *frame, u
 	return err;
 }
 
-/* ---- stacks --------------------------------------------------------------------------------------------- */
+/* ---- stacks -------------------------------------------------------------------------------------------- */
 
 /* A bijection of 64-bit words (the finaliser of SplitMix64): equal hashes are equal keys. */
 static uint64_t mix(uint64_t x)
@@ -200,14 +200,14 @@ int hl_profile_add(struct hl_profile *profile, const uint32_t *frames, size_t n,
 	for (i = 0; i < n; i++) {
 		err = step(profile, node, frames[i], &node);
 		if (err)
-			return err; /* the nodes made so far stay without samples: hl_profile_finish drops them */
+			return err; /* the nodes made so far have no samples: finishing drops them */
 	}
 	profile->stack_nodes[node].self += count;
 	profile->stack_nodes[node].self_weight += weight;
 	return 0;
 }
 
-/* ---- what is there -------------------------------------------------------------------------------------- */
+/* ---- what is there ------------------------------------------------------------------------------------- */
 
 const struct hl_node *hl_profile_nodes(const struct hl_profile *profile, uint32_t *ret_n)
 {

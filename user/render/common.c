@@ -9,7 +9,7 @@
 const char *const hl_render_classes[HL_RENDER_N_CLASSES] = { "other",  "load",   "store", "branch",
 							     "divide", "vector", "locked" };
 
-/* ---- numbers --------------------------------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------------------------------------- */
 
 void hl_render_decimal(struct hl_str *out, double value, unsigned int digits)
 {
@@ -58,7 +58,7 @@ void hl_render_time(struct hl_str *out, uint64_t ns)
 	hl_str_addc(out, 'Z');
 }
 
-/* ---- frames ---------------------------------------------------------------------------------------------- */
+/* ---- frames -------------------------------------------------------------------------------------------- */
 
 const char *hl_render_suffix(const struct hl_frame *frame)
 {

@@ -38,7 +38,7 @@ struct svg {
 	uint32_t rows;
 };
 
-/* ---- colours --------------------------------------------------------------------------------------------- */
+/* ---- colours ------------------------------------------------------------------------------------------- */
 
 /* Fills are light: black text on each of them has a contrast of at least 9. */
 struct look {
@@ -69,7 +69,7 @@ static const struct look *look_of(const struct hl_frame *frame)
 	return &functions[frame->kind < N_FUNCTIONS ? frame->kind : HL_FRAME_MARK];
 }
 
-/* ---- boxes ----------------------------------------------------------------------------------------------- */
+/* ---- boxes --------------------------------------------------------------------------------------------- */
 
 static uint32_t tenths(const struct svg *svg, uint64_t samples)
 {
@@ -186,7 +186,7 @@ static void label_instruction(struct svg *svg, const struct hl_node *node, const
 	hl_str_addf(&svg->tip, "\nclass: %s", hl_render_classes[hl_render_class(frame)]);
 }
 
-/* ---- the walk -------------------------------------------------------------------------------------------- */
+/* ---- the walk ------------------------------------------------------------------------------------------ */
 
 static bool is_leaf(const struct svg *svg, uint32_t node)
 {
@@ -290,7 +290,7 @@ static void draw_nodes(struct svg *svg, uint32_t n, struct below *parents)
 	}
 }
 
-/* ---- the page -------------------------------------------------------------------------------------------- */
+/* ---- the page ------------------------------------------------------------------------------------------ */
 
 static void add_style(struct hl_str *out)
 {

@@ -8,7 +8,7 @@
 #include "render/render.h"
 #include "render/table.h"
 
-/* Tables for a terminal or a mail: the header, the hottest functions, the hottest instructions, the classes. */
+/* Tables for a terminal or a mail: the header, the hottest functions and instructions, the classes. */
 
 enum { PAGE_COLUMNS = 110, DEFAULT_ROWS = 30 };
 
@@ -131,7 +131,7 @@ static void list_instructions(struct report *r)
 	qsort(r->rows, r->n_rows, sizeof(*r->rows), by_samples);
 }
 
-/* ---- cells ----------------------------------------------------------------------------------------------- */
+/* ---- cells --------------------------------------------------------------------------------------------- */
 
 static int count_cell(struct hl_table *table, uint64_t count)
 {
@@ -213,7 +213,7 @@ static int instruction_row(const struct report *r, const struct row *row, struct
 	return hl_table_end_cell(table);
 }
 
-/* ---- tables ---------------------------------------------------------------------------------------------- */
+/* ---- tables -------------------------------------------------------------------------------------------- */
 
 typedef int (*row_fn)(const struct report *r, const struct row *row, struct hl_table *table);
 

@@ -4,11 +4,8 @@
 
 #include "render/render.h"
 
-/* Weak and last, so that the list ends before it in a build without the page. */
-extern const struct hl_writer hl_writer_html __attribute__((weak));
-
-const struct hl_writer *const hl_writers[] = { &hl_writer_svg, &hl_writer_folded, &hl_writer_txt,
-					       &hl_writer_html, NULL };
+const struct hl_writer *const hl_writers[] = { &hl_writer_html, &hl_writer_svg, &hl_writer_folded,
+					       &hl_writer_txt, NULL };
 
 const struct hl_writer *hl_writer_find(const char *format)
 {
