@@ -250,6 +250,31 @@ HL_TEST(interrupts_that_were_off)
 	hl_symd_free(symd);
 }
 
+HL_TEST(functions_that_switch_interrupts_on)
+{
+	static const char kallsyms[] =
+		"ffffffff81000000 T _text\nffffffff81000100 T pvm_irq_enable\n"
+		"ffffffff81000200 T __raw_callee_save_native_irq_enable\n"
+		"ffffffff81000300 T xen_irq_enable_direct\n"
+		"ffffffff81000400 T acpi_pci_irq_enable\nffffffff81000500 T pvm_irq_enabled\n";
+	struct hl_symd *symd = hl_symd_new(NULL);
+	int fd = ew_file(kallsyms, strlen(kallsyms));
+
+	CHECK_INT(lseek(fd, 0, SEEK_SET), 0);
+	CHECK_INT(hl_symd_add_kallsyms(symd, fd, NULL), 0);
+	for (uint64_t i = 1; i <= 5; i++) {
+		struct hl_symd_query q = { .where = 0xffffffff81000000 + i * 0x100 + 4,
+					   .place = HL_SYMD_KERNEL,
+					   .flags = HL_SYMD_SW_CLOCK };
+		const char *said = ask(symd, &q);
+
+		if ((strstr(said, "(9)") != NULL) != (i <= 3))
+			FAIL("%s", said);
+	}
+	(void)close(fd);
+	hl_symd_free(symd);
+}
+
 /* A stripped program, and its debug file, whose name for TEXT + 0x20 is "secret_leaf". */
 static int write_pair(struct elfwriter *w, const char *id, const char *debug_id, uint32_t *ret_crc)
 {

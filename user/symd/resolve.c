@@ -272,6 +272,32 @@ static struct place find_place(struct batch *b, const struct hl_symd_query *quer
 	return place;
 }
 
+/*
+ * A paravirtual kernel enables interrupts in functions of its own, by a store or a hypercall instead of sti:
+ * PREFIX_irq_enable and, up to 5.x, PREFIX_restore_fl, with the thunks that save registers around them.
+ */
+static bool enables_irqs(const char *name, size_t len)
+{
+	static const char *const prefixes[] = { "native", "pv_native", "pvm", "xen", "vsmp" };
+	static const char *const verbs[] = { "_irq_enable", "_irq_enable_direct", "_restore_fl" };
+	static const char thunk[] = "__raw_callee_save_";
+
+	if (len > sizeof(thunk) && memcmp(name, thunk, sizeof(thunk) - 1) == 0) {
+		name += sizeof(thunk) - 1;
+		len -= sizeof(thunk) - 1;
+	}
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		size_t n = strlen(prefixes[i]);
+
+		if (len <= n || memcmp(name, prefixes[i], n) != 0)
+			continue;
+		for (size_t k = 0; k < sizeof(verbs) / sizeof(verbs[0]); k++)
+			if (len - n == strlen(verbs[k]) && memcmp(name + n, verbs[k], len - n) == 0)
+				return true;
+	}
+	return false;
+}
+
 static int answer_one(struct batch *b, const struct hl_symd_query *query, struct hl_symd_answer *answer)
 {
 	struct place place = find_place(b, query, answer);
@@ -282,7 +308,9 @@ static int answer_one(struct batch *b, const struct hl_symd_query *query, struct
 		r = name_answer(b, &place, answer);
 	if (r == 0 && (query->flags & HL_SYMD_WANT_TEXT))
 		r = decode_answer(b, &place, query, answer);
-	if (query->place == HL_SYMD_KERNEL && irqs_were_off(b, query))
+	if (query->place == HL_SYMD_KERNEL && (query->flags & HL_SYMD_SW_CLOCK) &&
+	    (irqs_were_off(b, query) ||
+	     (answer->name_len && enables_irqs(b->payload->data + answer->name, answer->name_len))))
 		answer->flags |= HL_SYMD_IRQS_OFF;
 	return r < 0 ? r : hl_str_status(b->payload);
 }
