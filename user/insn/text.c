@@ -72,12 +72,9 @@ void hl_text_split(struct hl_text *ret, const char *mnemonic, const char *operan
 /* Appends @text at @at, never beyond @end. */
 static char *append(char *at, const char *end, const char *text)
 {
-	size_t len = strlen(text);
-
-	if (len > (size_t)(end - at))
-		len = (size_t)(end - at);
-	memcpy(at, text, len);
-	return at + len;
+	while (*text && at < end)
+		*at++ = *text++;
+	return at;
 }
 
 void hl_text_join(const struct hl_text *t, char *buf, size_t size)
@@ -147,6 +144,43 @@ void hl_text_set_operand(struct hl_text *t, unsigned int i, const char *fmt, ...
 	va_start(ap, fmt);
 	(void)vsnprintf(t->operand[i], sizeof(t->operand[i]), fmt, ap);
 	va_end(ap);
+	if (i >= t->n)
+		t->n = i + 1;
+}
+
+void hl_operand_add(struct hl_operand *o, const char *text, size_t len)
+{
+	size_t room = sizeof(o->text) - 1 - o->len;
+
+	len = len < room ? len : room;
+	memcpy(o->text + o->len, text, len);
+	o->len += len;
+}
+
+void hl_operand_adds(struct hl_operand *o, const char *text)
+{
+	hl_operand_add(o, text, strlen(text));
+}
+
+void hl_operand_add_hex(struct hl_operand *o, uint64_t value)
+{
+	char digits[18];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = "0123456789abcdef"[value & 15];
+		value >>= 4;
+	} while (value);
+	digits[--at] = 'x';
+	digits[--at] = '0';
+	hl_operand_add(o, digits + at, sizeof(digits) - at);
+}
+
+void hl_text_put_operand(struct hl_text *t, unsigned int i, const struct hl_operand *o)
+{
+	if (i >= HL_TEXT_OPERANDS)
+		return;
+	put(t->operand[i], sizeof(t->operand[i]), o->text, o->len);
 	if (i >= t->n)
 		t->n = i + 1;
 }

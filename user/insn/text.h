@@ -45,6 +45,19 @@ void hl_text_remove_operand(struct hl_text *t, unsigned int i);
 void hl_text_insert_operand(struct hl_text *t, unsigned int i, const char *operand);
 void hl_text_swap_operands(struct hl_text *t, unsigned int i, unsigned int j);
 
+/* An operand that is put together piece by piece; what does not fit is cut. Zero-initialised is empty. */
+struct hl_operand {
+	char text[64];
+	size_t len;
+};
+
+void hl_operand_add(struct hl_operand *o, const char *text, size_t len);
+void hl_operand_adds(struct hl_operand *o, const char *text);
+/* 0x… */
+void hl_operand_add_hex(struct hl_operand *o, uint64_t value);
+/* Makes it operand @i of @t, which may be the one behind the last. */
+void hl_text_put_operand(struct hl_text *t, unsigned int i, const struct hl_operand *o);
+
 /*
  * Reads the number, decimal or 0x…, with or without a minus sign, at @text. Returns the character behind it, NULL
  * if there is none.

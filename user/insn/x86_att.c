@@ -2,7 +2,6 @@
 #include "insn/x86.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "insn/text.h"
@@ -57,6 +56,7 @@ unsigned int hl_x86_register_bits(const struct hl_text *t)
 /* Immediates in hexadecimal, negative ones as two's complement. */
 static void rewrite_immediate(const struct hl_x86 *x, struct hl_text *t, unsigned int i)
 {
+	struct hl_operand operand = { .text = "$", .len = 1 };
 	uint64_t value;
 	bool negative;
 	const char *rest = hl_text_number(t->operand[i] + 1, &value, &negative);
@@ -68,33 +68,39 @@ static void rewrite_immediate(const struct hl_x86 *x, struct hl_text *t, unsigne
 	value = negative ? -value : value;
 	if (bits < 64)
 		value &= (1ULL << bits) - 1;
-	hl_text_set_operand(t, i, "$0x%" PRIx64, value);
+	hl_operand_add_hex(&operand, value);
+	hl_text_put_operand(t, i, &operand);
 }
 
 /* (base,index,scale): a scale of 1 is written, too. @inner is what is between the parentheses. */
-static void rewrite_inner(const struct hl_x86 *x, char *buf, size_t size, const char *inner, int len)
+static void add_inner(const struct hl_x86 *x, struct hl_operand *o, const char *inner, size_t len)
 {
-	const char *first = memchr(inner, ',', (size_t)len);
-	const char *index = hl_x86_pseudo_index(x, len > 0);
+	const char *comma = memchr(inner, ',', len);
+	const char *index = comma ? NULL : hl_x86_pseudo_index(x, len > 0);
+	bool has_scale = x->mode == HL_INSN_MODE_64 || !x->addr32; /* 16-bit addresses have none */
+	const char scale[] = { (char)('0' + (1 << (x->sib >> 6))), '\0' };
 
-	/* 16-bit addresses have no scale. */
-	bool has_scale = x->mode == HL_INSN_MODE_64 || !x->addr32;
-
-	if (first && has_scale && !memchr(first + 1, ',', (size_t)(inner + len - first - 1)))
-		(void)snprintf(buf, size, "(%.*s,1)", len, inner);
-	else if (!first && index)
-		(void)snprintf(buf, size, "(%.*s,%%%s,%d)", len, inner, index, 1 << (x->sib >> 6));
-	else
-		(void)snprintf(buf, size, "(%.*s)", len, inner);
+	hl_operand_add(o, "(", 1);
+	hl_operand_add(o, inner, len);
+	if (index) {
+		hl_operand_add(o, ",%", 2);
+		hl_operand_adds(o, index);
+		hl_operand_add(o, ",", 1);
+		hl_operand_adds(o, scale);
+	} else if (comma && has_scale && !memchr(comma + 1, ',', (size_t)(inner + len - comma - 1))) {
+		hl_operand_add(o, ",1", 2);
+	}
+	hl_operand_add(o, ")", 1);
 }
 
 /* Added to a register a displacement has a sign, by itself it is an address. */
-static void write_displacement(char *buf, size_t size, uint64_t value, bool is_signed)
+static void add_displacement(struct hl_operand *o, uint64_t value, bool is_signed)
 {
-	if (is_signed && (int64_t)value < 0)
-		(void)snprintf(buf, size, "-0x%" PRIx64, -value);
-	else
-		(void)snprintf(buf, size, "0x%" PRIx64, value);
+	bool is_negative = is_signed && (int64_t)value < 0;
+
+	if (is_negative)
+		hl_operand_add(o, "-", 1);
+	hl_operand_add_hex(o, is_negative ? -value : value);
 }
 
 /*
@@ -103,32 +109,33 @@ static void write_displacement(char *buf, size_t size, uint64_t value, bool is_s
  */
 static void rewrite_memory(const struct hl_x86 *x, struct hl_text *t, unsigned int i)
 {
-	char old[sizeof(t->operand[0])], displacement[24] = "", inner[48] = "";
-	const char *at = old, *rest, *close;
+	const char *old = t->operand[i], *at = old, *rest, *close;
+	struct hl_operand operand = { 0 };
 	bool negative = false;
 	uint64_t value;
 
-	memcpy(old, t->operand[i], sizeof(old));
 	at += *at == '*';
 	if (*at == '%' && strchr(at, ':'))
 		at = strchr(at, ':') + 1;
+	hl_operand_add(&operand, old, (size_t)(at - old));
 	rest = hl_text_number(at, &value, &negative);
 	if (rest)
-		write_displacement(displacement, sizeof(displacement), negative ? -value : value,
-				   *rest == '(' || hl_x86_pseudo_index(x, false));
+		add_displacement(&operand, negative ? -value : value,
+				 *rest == '(' || hl_x86_pseudo_index(x, false));
 	else if (*at == '(' && x->has_displacement)
-		(void)snprintf(displacement, sizeof(displacement), "0x0");
+		hl_operand_add_hex(&operand, 0);
 	if (!rest)
 		rest = at;
 	if (*rest == '(' && (close = strchr(rest, ')'))) {
-		rewrite_inner(x, inner, sizeof(inner), rest + 1, (int)(close - rest - 1));
+		add_inner(x, &operand, rest + 1, (size_t)(close - rest - 1));
 		rest = close + 1;
 	} else if (at != rest && hl_x86_pseudo_index(x, false)) {
-		rewrite_inner(x, inner, sizeof(inner), "", 0);
+		add_inner(x, &operand, "", 0);
 	}
 	if (*rest && *rest != '{')
 		return;
-	hl_text_set_operand(t, i, "%.*s%s%s%s", (int)(at - old), old, displacement, inner, rest);
+	hl_operand_adds(&operand, rest);
+	hl_text_put_operand(t, i, &operand);
 }
 
 /* Numbers, scales and displacements. */
@@ -153,33 +160,50 @@ static void rewrite_target(const struct hl_x86 *x, struct hl_text *t)
 
 /* ---- mnemonics ------------------------------------------------------------- */
 
-/* What loses its size letter when a general register says the size. */
-static const char *const sized_by_register[] = {
-	"adc",      "adcx",      "add",       "adox",      "and",       "andn",       "bextr",
-	"blsi",     "blsmsk",    "blsr",      "bsf",       "bsr",       "bswap",      "bt",
-	"btc",      "btr",       "bts",       "bzhi",      "cmp",       "cmpxchg",    "crc32",
-	"cvtsd2si", "cvtsi2sd",  "cvtsi2ss",  "cvtss2si",  "cvttsd2si", "cvttss2si",  "dec",
-	"div",      "enter",     "idiv",      "imul",      "in",        "inc",        "iret",
-	"lea",      "lret",      "lzcnt",     "mov",       "movabs",    "movbe",      "movnti",
-	"mul",      "mulx",      "neg",       "nop",       "not",       "or",         "out",
-	"pdep",     "pext",      "popcnt",    "rcl",       "rcr",       "rdfsbase",   "rdgsbase",
-	"rdrand",   "rdseed",    "rol",       "ror",       "rorx",      "sar",        "sarx",
-	"sbb",      "shl",       "shld",      "shlx",      "shr",       "shrd",       "shrx",
-	"sldt",     "smsw",      "str",       "sub",       "sysexit",   "sysret",     "test",
-	"tzcnt",    "vcvtsd2si", "vcvtsi2sd", "vcvtsi2ss", "vcvtss2si", "vcvttsd2si", "vcvttss2si",
-	"wrfsbase", "wrgsbase",  "xadd",      "xchg",      "xor",
-};
+/* Which instructions have a size letter when; sorted by name. */
+enum { IF_NO_REGISTER, IF_WORD, NEVER };
 
-/* What never has one, and what has one only to say that it is 16 bits wide. */
-static const char *const never_sized[] = {
-	"lar", "lds", "les",  "lfs",  "lgdt", "lgs",  "lidt", "lldt",   "lmsw",    "lsl",
-	"lss", "ltr", "sgdt", "sidt", "sldt", "smsw", "str",  "vmread", "vmwrite",
-};
-static const char *const sized_if_word[] = { "call", "jmp", "lcall", "leave", "ljmp", "pop", "push", "ret" };
-
-static const char *const conditional_moves[] = {
-	"cmova",  "cmovae", "cmovb",  "cmovbe", "cmove",  "cmovg", "cmovge", "cmovl",
-	"cmovle", "cmovne", "cmovno", "cmovnp", "cmovns", "cmovo", "cmovp",  "cmovs",
+static const struct suffix_row {
+	char name[11];
+	uint8_t when;
+} suffix_rows[] = {
+	/* clang-format off */
+	{ "adc", IF_NO_REGISTER }, { "adcx", IF_NO_REGISTER }, { "add", IF_NO_REGISTER },
+	{ "adox", IF_NO_REGISTER }, { "and", IF_NO_REGISTER }, { "andn", IF_NO_REGISTER },
+	{ "bextr", IF_NO_REGISTER }, { "blsi", IF_NO_REGISTER }, { "blsmsk", IF_NO_REGISTER },
+	{ "blsr", IF_NO_REGISTER }, { "bsf", IF_NO_REGISTER }, { "bsr", IF_NO_REGISTER },
+	{ "bswap", IF_NO_REGISTER }, { "bt", IF_NO_REGISTER }, { "btc", IF_NO_REGISTER },
+	{ "btr", IF_NO_REGISTER }, { "bts", IF_NO_REGISTER }, { "bzhi", IF_NO_REGISTER },
+	{ "call", IF_WORD }, { "cmp", IF_NO_REGISTER }, { "cmpxchg", IF_NO_REGISTER },
+	{ "cvtsd2si", IF_NO_REGISTER }, { "cvtsi2sd", IF_NO_REGISTER }, { "cvtsi2ss", IF_NO_REGISTER },
+	{ "cvtss2si", IF_NO_REGISTER }, { "cvttsd2si", IF_NO_REGISTER }, { "cvttss2si", IF_NO_REGISTER },
+	{ "dec", IF_NO_REGISTER }, { "div", IF_NO_REGISTER }, { "enter", IF_NO_REGISTER },
+	{ "idiv", IF_NO_REGISTER }, { "imul", IF_NO_REGISTER }, { "in", IF_NO_REGISTER },
+	{ "inc", IF_NO_REGISTER }, { "iret", IF_NO_REGISTER }, { "jmp", IF_WORD }, { "lar", NEVER },
+	{ "lcall", IF_WORD }, { "lds", NEVER }, { "lea", IF_NO_REGISTER }, { "leave", IF_WORD },
+	{ "les", NEVER }, { "lfs", NEVER }, { "lgdt", NEVER }, { "lgs", NEVER }, { "lidt", NEVER },
+	{ "ljmp", IF_WORD }, { "lldt", NEVER }, { "lmsw", NEVER }, { "lret", IF_NO_REGISTER },
+	{ "lsl", NEVER }, { "lss", NEVER }, { "ltr", NEVER }, { "lzcnt", IF_NO_REGISTER },
+	{ "mov", IF_NO_REGISTER }, { "movabs", IF_NO_REGISTER }, { "movbe", IF_NO_REGISTER },
+	{ "movnti", IF_NO_REGISTER }, { "mul", IF_NO_REGISTER }, { "mulx", IF_NO_REGISTER },
+	{ "neg", IF_NO_REGISTER }, { "nop", IF_NO_REGISTER }, { "not", IF_NO_REGISTER },
+	{ "or", IF_NO_REGISTER }, { "out", IF_NO_REGISTER }, { "pdep", IF_NO_REGISTER },
+	{ "pext", IF_NO_REGISTER }, { "pop", IF_WORD }, { "popcnt", IF_NO_REGISTER }, { "push", IF_WORD },
+	{ "rcl", IF_NO_REGISTER }, { "rcr", IF_NO_REGISTER }, { "rdfsbase", IF_NO_REGISTER },
+	{ "rdgsbase", IF_NO_REGISTER }, { "rdrand", IF_NO_REGISTER }, { "rdseed", IF_NO_REGISTER },
+	{ "ret", IF_WORD }, { "rol", IF_NO_REGISTER }, { "ror", IF_NO_REGISTER },
+	{ "rorx", IF_NO_REGISTER }, { "sar", IF_NO_REGISTER }, { "sarx", IF_NO_REGISTER },
+	{ "sbb", IF_NO_REGISTER }, { "sgdt", NEVER }, { "shl", IF_NO_REGISTER },
+	{ "shld", IF_NO_REGISTER }, { "shlx", IF_NO_REGISTER }, { "shr", IF_NO_REGISTER },
+	{ "shrd", IF_NO_REGISTER }, { "shrx", IF_NO_REGISTER }, { "sidt", NEVER }, { "sldt", NEVER },
+	{ "smsw", NEVER }, { "str", NEVER }, { "sub", IF_NO_REGISTER }, { "sysexit", IF_NO_REGISTER },
+	{ "sysret", IF_NO_REGISTER }, { "test", IF_NO_REGISTER }, { "tzcnt", IF_NO_REGISTER },
+	{ "vcvtsd2si", IF_NO_REGISTER }, { "vcvtsi2sd", IF_NO_REGISTER }, { "vcvtsi2ss", IF_NO_REGISTER },
+	{ "vcvtss2si", IF_NO_REGISTER }, { "vcvttsd2si", IF_NO_REGISTER },
+	{ "vcvttss2si", IF_NO_REGISTER }, { "vmread", NEVER }, { "vmwrite", NEVER },
+	{ "wrfsbase", IF_NO_REGISTER }, { "wrgsbase", IF_NO_REGISTER }, { "xadd", IF_NO_REGISTER },
+	{ "xchg", IF_NO_REGISTER }, { "xor", IF_NO_REGISTER },
+	/* clang-format on */
 };
 
 static bool is_shift(const struct hl_x86 *x)
@@ -196,24 +220,43 @@ static bool has_size_register(const struct hl_x86 *x, const struct hl_text *t)
 	return false;
 }
 
-static bool has_needless_suffix(const struct hl_x86 *x, const struct hl_text *t)
+static const struct suffix_row *find_suffix_row(const char *stem, size_t len)
 {
-	char letter = t->mnemonic[strlen(t->mnemonic) - 1];
-	bool has_register = has_size_register(x, t);
-	struct hl_text stem;
+	size_t low = 0, high = N_OF(suffix_rows);
 
-	memcpy(stem.mnemonic, t->mnemonic, sizeof(stem.mnemonic));
-	hl_text_cut_mnemonic(&stem);
-	if (hl_text_is(&stem, "crc32")) /* its source has the size, its destination another */
-		return gpr_bits(t->operand[0]) != 0;
-	if (x->mode == HL_INSN_MODE_32 &&
-	    strstr(stem.mnemonic, "cvtsi2s")) /* from memory it can only be 32 bits */
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const char *name = suffix_rows[middle].name;
+		int order = strncmp(stem, name, len);
+
+		if (order == 0 && !name[len])
+			return &suffix_rows[middle];
+		if (order > 0)
+			low = middle + 1;
+		else
+			high = middle; /* also where the stem is only the start of the name */
+	}
+	return NULL;
+}
+
+/* @t's mnemonic has a stem of @len and a size letter that objdump does not write. */
+static bool has_needless_suffix(const struct hl_x86 *x, const struct hl_text *t, size_t len)
+{
+	const struct suffix_row *row;
+
+	if (x->map == HL_X86_0F && (x->opcode & 0xf0) == 0x40) /* cmovCC */
 		return true;
-	return hl_text_is_one_of(&stem, conditional_moves, N_OF(conditional_moves)) ||
-	       hl_text_is_one_of(&stem, never_sized, N_OF(never_sized)) ||
-	       ((letter != 'w' || has_register) &&
-		hl_text_is_one_of(&stem, sized_if_word, N_OF(sized_if_word))) ||
-	       (has_register && hl_text_is_one_of(&stem, sized_by_register, N_OF(sized_by_register)));
+	if (strncmp(t->mnemonic, "crc32", len) == 0) /* the source has the size, the destination another */
+		return gpr_bits(t->operand[0]) != 0;
+	row = find_suffix_row(t->mnemonic, len);
+	if (!row)
+		return false;
+	if (row->when == NEVER || has_size_register(x, t))
+		return true;
+	if (row->when == IF_WORD)
+		return t->mnemonic[len] != 'w';
+	/* In 32-bit code there is only one size of integer to convert. */
+	return x->mode == HL_INSN_MODE_32 && strstr(row->name, "cvtsi2s");
 }
 
 /* The size letter goes when a register says the size. */
@@ -221,7 +264,7 @@ static void drop_suffix(const struct hl_x86 *x, struct hl_text *t)
 {
 	size_t len = strlen(t->mnemonic);
 
-	if (len > 2 && strchr("bwlq", t->mnemonic[len - 1]) && has_needless_suffix(x, t))
+	if (len > 2 && strchr("bwlq", t->mnemonic[len - 1]) && has_needless_suffix(x, t, len - 1))
 		hl_text_cut_mnemonic(t);
 }
 

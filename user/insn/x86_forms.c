@@ -80,6 +80,22 @@ static void port(struct hl_text *t)
 			hl_text_set_operand(t, i, "(%%dx)");
 }
 
+/* Names that differ, or end in a size letter where objdump has none. */
+static void rename_mnemonic(struct hl_text *t)
+{
+	static const char *const rows[][2] = {
+		{ "iretl", "iret" },   { "popal", "popa" },   { "pushal", "pusha" },
+		{ "lretl", "lret" },   { "popfq", "popf" },   { "popfl", "popf" },
+		{ "pushfq", "pushf" }, { "pushfl", "pushf" }, { "wait", "fwait" },
+	};
+
+	for (size_t i = 0; i < N_OF(rows); i++)
+		if (hl_text_is(t, rows[i][0])) {
+			hl_text_set_mnemonic(t, rows[i][1]);
+			return;
+		}
+}
+
 static void one_byte_form(const struct hl_x86 *x, struct hl_text *t)
 {
 	uint8_t opcode = x->opcode;
@@ -96,26 +112,12 @@ static void one_byte_form(const struct hl_x86 *x, struct hl_text *t)
 		port(t);
 	else if (opcode >= 0x90 && opcode <= 0x97)
 		exchange(x, t);
+	else if ((opcode & 0xfe) == 0x60 || (opcode >= 0x9b && opcode <= 0x9d) || (opcode & 0xf8) == 0xc8)
+		rename_mnemonic(t);
 	else if (opcode == 0x8c || opcode == 0x8e)
 		segment_register(t);
 	else if ((opcode == 0x68 || opcode == 0x6a) && x->data16)
 		hl_text_set_mnemonic(t, "pushw");
-}
-
-/* Names that differ, or end in a size letter where objdump has none. */
-static void rename_mnemonic(struct hl_text *t)
-{
-	static const char *const rows[][2] = {
-		{ "iretl", "iret" },   { "popal", "popa" },   { "pushal", "pusha" },
-		{ "lretl", "lret" },   { "popfq", "popf" },   { "popfl", "popf" },
-		{ "pushfq", "pushf" }, { "pushfl", "pushf" }, { "wait", "fwait" },
-	};
-
-	for (size_t i = 0; i < N_OF(rows); i++)
-		if (hl_text_is(t, rows[i][0])) {
-			hl_text_set_mnemonic(t, rows[i][1]);
-			return;
-		}
 }
 
 /* movd of 64 bits is movq. */
@@ -193,8 +195,10 @@ void hl_x86_long_nop(const struct hl_x86 *x, struct hl_text *t)
 }
 
 /* Debug registers have another name. */
-static void debug_register(struct hl_text *t)
+static void debug_register(const struct hl_x86 *x, struct hl_text *t)
 {
+	if (x->map != HL_X86_0F || (x->opcode & 0xfd) != 0x21)
+		return;
 	for (unsigned int i = 0; i < t->n; i++)
 		if (strncmp(t->operand[i], "%dr", 3) == 0)
 			t->operand[i][2] = 'b';
@@ -232,7 +236,7 @@ static void later_form(const struct hl_x86 *x, struct hl_text *t)
 	move_mask(x, t);
 	hl_x86_long_nop(x, t);
 	hl_x86_implicit_operands(x, t);
-	debug_register(t);
+	debug_register(x, t);
 	if (hl_x86_has_implicit_xmm0(t))
 		hl_text_insert_operand(t, 0, "%xmm0");
 	narrowing(t);
@@ -241,12 +245,10 @@ static void later_form(const struct hl_x86 *x, struct hl_text *t)
 
 void hl_x86_att_forms(const struct hl_x86 *x, struct hl_text *t)
 {
-	rename_mnemonic(t);
-	if (hl_x86_is_string(x)) {
+	if (hl_x86_is_string(x))
 		hl_x86_string(x, HL_INSN_ATT, t);
-	} else if (x->map == HL_X86_ONE_BYTE) {
+	else if (x->map == HL_X86_ONE_BYTE)
 		one_byte_form(x, t);
-	} else {
+	else
 		later_form(x, t);
-	}
 }

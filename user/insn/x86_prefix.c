@@ -43,7 +43,7 @@ static void remove_segments(struct hl_text *t)
 			continue;
 		start = colon - 2;
 		start -= start > operand && start[-1] == '%';
-		memmove(start, colon + 1, strlen(colon));
+		memmove(start, colon + 1, strlen(colon + 1) + 1);
 	}
 }
 
@@ -138,11 +138,14 @@ static void add_word(const struct hl_x86 *x, struct hl_text *t, unsigned int i)
 static const char *encoding_word(const struct hl_x86 *x, const struct hl_text *t)
 {
 	static const char *const evex_first[] = { "vpdpbusd", "vpdpbusds", "vpdpwssd", "vpdpwssds" };
-	bool is_evex_first = hl_text_is_one_of(t, evex_first, sizeof(evex_first) / sizeof(evex_first[0]));
+	bool is_evex_first;
 
+	if (x->map != HL_X86_VEX && !x->has_vex_twin)
+		return NULL;
+	is_evex_first = hl_text_is_one_of(t, evex_first, sizeof(evex_first) / sizeof(evex_first[0]));
 	if (x->map == HL_X86_VEX)
 		return is_evex_first ? "{vex}" : NULL;
-	return x->has_vex_twin && !is_evex_first ? "{evex}" : NULL;
+	return !is_evex_first ? "{evex}" : NULL;
 }
 
 void hl_x86_prefix_words(const struct hl_x86 *x, struct hl_text *t)
