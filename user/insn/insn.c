@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "insn/text.h"
 #include "insn/x86.h"
-#include "insn/x86_att.h"
+#include "insn/x86_text.h"
 
 /*
  * Zydis decodes every instruction: it says what the instruction does, and its length is the measure for

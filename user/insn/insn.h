@@ -28,22 +28,24 @@ struct hl_insn {
 	uint8_t class_;     /* enum hl_insn_class */
 	bool has_target;
 	bool has_reference;
-	bool undecoded; /* no decoder knows it: text is ".byte 0x62,0xf3,… (undecoded)" */
+	bool undecoded; /* no decoder knows it: text is ".byte 0x62,0xf3 (undecoded)", at most 8 bytes */
 	bool by_zydis;  /* capstone rejects it or is known to misread it */
 };
 
 struct hl_decoder;
 
 /*
- * A decoder for one mode and syntax, owned by the caller. One a thread. NULL without memory or when a
- * decoder library refuses to start.
+ * A decoder for one mode and syntax, owned by the caller. One a thread; the process's first decode must have
+ * ended before a second thread decodes, since capstone sorts a static table then. NULL without memory or
+ * when a decoder library refuses to start.
  */
 struct hl_decoder *hl_decoder_new(enum hl_insn_mode mode, enum hl_insn_syntax syntax);
 void hl_decoder_free(struct hl_decoder *decoder);
 
 /*
  * Decodes the one instruction at @code, of which @len bytes (at most 16 are looked at) are known, as if it
- * stood at @address. Always fills @ret; never fails: see hl_insn.undecoded.
+ * stood at @address. Always fills @ret, with printable ASCII; never fails: see hl_insn.undecoded. Bytes that
+ * end inside the instruction are undecoded; no bytes at all are "(no bytes)".
  */
 void hl_decoder_decode(struct hl_decoder *decoder, const uint8_t *code, size_t len, uint64_t address,
 		       struct hl_insn *ret);

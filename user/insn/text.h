@@ -59,7 +59,7 @@ void hl_operand_add_hex(struct hl_operand *o, uint64_t value);
 void hl_text_put_operand(struct hl_text *t, unsigned int i, const struct hl_operand *o);
 
 /*
- * Reads the number, decimal or 0x…, with or without a minus sign, at @text. Returns the character behind it, NULL
+ * Reads the number, decimal or 0x…, with or without a sign, at @text. Returns the character behind it, NULL
  * if there is none.
  */
 const char *hl_text_number(const char *text, uint64_t *ret_value, bool *ret_negative);

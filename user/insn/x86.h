@@ -86,28 +86,14 @@ const char *hl_x86_segment_name(uint8_t prefix);
 /* The width that an immediate, or enter's second, has after its extension. */
 unsigned int hl_x86_extended_bits(const struct hl_x86 *x, bool is_second);
 
+/* The pseudo register, without %, that stands for the index of a needless SIB byte; NULL: none. */
+const char *hl_x86_pseudo_index(const struct hl_x86 *x, bool has_base);
+
 /* True if capstone 4.0.2 is known to decode this encoding to something else than it is. */
 bool hl_x86_is_misread(const struct hl_x86 *x);
 /* The text of an instruction that both decoders misread, NULL for any other. */
 const char *hl_x86_own_text(const struct hl_x86 *x);
 enum hl_insn_class hl_x86_class(const struct hl_x86 *x);
-
-/* Writes the prefixes that have a name or change nothing as words, as objdump does. */
-void hl_x86_prefix_words(const struct hl_x86 *x, struct hl_text *t);
-/* Comparisons into a mask have their predicate, operand @i, in their name, if it has one. */
-void hl_x86_mask_compare(struct hl_text *t, unsigned int i);
-/* Carry-less multiplication names the halves that its immediate, operand @i, takes. */
-void hl_x86_carryless_multiply(struct hl_text *t, unsigned int i);
-/* Writes a string instruction out. */
-void hl_x86_string(const struct hl_x86 *x, enum hl_insn_syntax syntax, struct hl_text *t);
-/* The legacy forms of some blends have %xmm0 as an operand that is not encoded. */
-bool hl_x86_has_implicit_xmm0(const struct hl_text *t);
-/* True if objdump shows none of the instruction's implicit operands. */
-bool hl_x86_hides_operands(const struct hl_x86 *x, const struct hl_text *t);
-/* The pseudo register, with its first letter "r" or "e", that stands for a needless SIB byte; NULL: none. */
-const char *hl_x86_pseudo_index(const struct hl_x86 *x, bool has_base);
-/* Rewrites the Intel text of either decoder to what `objdump -d -M intel` prints. */
-void hl_x86_intel(const struct hl_x86 *x, struct hl_text *t);
 
 /* Zydis for one mode and syntax. NULL if it refuses to start or without memory. */
 struct hl_zydis *hl_zydis_new(enum hl_insn_mode mode, enum hl_insn_syntax syntax);
@@ -116,7 +102,7 @@ void hl_zydis_free(struct hl_zydis *zydis);
 void hl_zydis_version(unsigned int ret[3]);
 /* Decodes the instruction at @x->code and fills the second part of @x. False if Zydis does not know it. */
 bool hl_zydis_decode(struct hl_zydis *zydis, struct hl_x86 *x);
-/* The text, in Zydis's spelling, of what was decoded last, and successfully. False if it cannot be printed. */
+/* The text, in Zydis's spelling, of what was decoded last, with success. False if it cannot be printed. */
 bool hl_zydis_print(struct hl_zydis *zydis, const struct hl_x86 *x, struct hl_text *ret);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "insn/text.h"
-#include "insn/x86_att.h"
+#include "insn/x86_text.h"
 
 /*
  * From capstone 4.0.2's AT&T text to the spelling of `objdump -d` (binutils 2.40). Each rule is a function;
@@ -211,7 +211,7 @@ static bool is_shift(const struct hl_x86 *x)
 	return x->map == HL_X86_ONE_BYTE && (x->opcode & 0xfc) == 0xd0;
 }
 
-/* A general register stands outside of the parentheses; %cl as the count of a shift is none that says a size. */
+/* A general register is an operand; %cl as the count of a shift is none that says a size. */
 static bool has_size_register(const struct hl_x86 *x, const struct hl_text *t)
 {
 	for (unsigned int i = is_shift(x) && t->n > 1; i < t->n; i++)

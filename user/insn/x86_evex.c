@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "insn/text.h"
-#include "insn/x86_att.h"
+#include "insn/x86_text.h"
 
 /* What Zydis spells otherwise than objdump: it prints what capstone cannot decode, EVEX above all. */
 

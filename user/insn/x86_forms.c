@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "insn/text.h"
-#include "insn/x86_att.h"
+#include "insn/x86_text.h"
 
 #define N_OF(list) (sizeof(list) / sizeof((list)[0]))
 

@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "insn/text.h"
+#include "insn/x86_text.h"
 
 /*
  * From the Intel text of either decoder to the spelling of `objdump -d -M intel`, less thoroughly than
@@ -44,10 +45,8 @@ static const char *take_term(const char *at, struct address *address)
 	}
 	if (!is_name(*at))
 		return NULL;
-	while (isalnum((unsigned char)at[len]) && len < sizeof(name) - 1) {
+	for (; len < sizeof(name) - 1 && isalnum((unsigned char)at[len]); len++)
 		name[len] = at[len];
-		len++;
-	}
 	at += len;
 	if (*at == '*' && isdigit((unsigned char)at[1])) {
 		address->scale = (unsigned int)(at[1] - '0');

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "insn/text.h"
+#include "insn/x86_text.h"
 
 const char *hl_x86_segment_name(uint8_t prefix)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "insn/text.h"
+#include "insn/x86_text.h"
 
 /*
  * String instructions and xlat are written with operands that no byte of them encodes, and with their

@@ -296,7 +296,7 @@ bool hl_zydis_print(struct hl_zydis *zydis, const struct hl_x86 *x, struct hl_te
 	if (operands)
 		*operands++ = '\0';
 	hl_text_split(ret, buf, operands ? operands : "");
-	/* In AT&T syntax the formatter appends the letter of the memory operand's size, where objdump has none. */
+	/* In AT&T syntax the formatter appends a size letter for memory, where objdump has none. */
 	if (zydis->syntax == HL_INSN_ATT)
 		hl_text_set_mnemonic(ret, name);
 	return true;
