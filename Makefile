@@ -106,12 +106,12 @@ bench: $(O)/hotleaf $(O)/tests/bench/cost $(O)/tests/workload/load
 unit: $(UNIT)
 	$(Q)tests/run $^
 page: $(O)/tests/page/make_page
-	$(Q)tests/page/run $(O)
+	$(Q)O=$(O) tests/run tests/page/run
 
 check: setup-tests
 	$(Q)tests/check/all $(O)
 
-programs: $(O)/hotleaf $(UNIT) $(KERNEL) $(WORKLOADS)
+programs: $(O)/hotleaf $(UNIT) $(KERNEL) $(WORKLOADS) $(O)/tests/page/make_page
 
 # ---- run, install, housekeeping -----------------------------------------------------
 setup:

@@ -3,8 +3,15 @@
 import { chromium } from 'playwright-core';
 import { page as parts, readPage } from './page.mjs';
 
-const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-  '--disable-component-update', '--disable-sync'];
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
 
 export function launch() {
   return chromium.launch({ executablePath: process.env.CHROMIUM || '/usr/bin/chromium', args: FLAGS });
@@ -33,15 +40,26 @@ export async function pointOf({ tab, model }, node, { instructions = true, flipp
     const box = document.getElementById('canvas').getBoundingClientRect();
     const rows = document.getElementById('rows').clientHeight;
     const items = new URLSearchParams(location.hash.slice(1));
-    return { x: box.x, y: box.y, width: box.width, rows, top: document.getElementById('scroll').scrollTop, zoom: Number(items.get('z') || 0) };
+    return {
+      x: box.x,
+      y: box.y,
+      width: box.width,
+      rows,
+      top: document.getElementById('scroll').scrollTop,
+      zoom: Number(items.get('z') || 0),
+    };
   });
   const height = 20; // of a row: 1.25 rem
   let point = null;
-  parts.layout(model, { zoom: place.zoom, width: place.width, first: 0, last: Infinity, min: 0.1, instructions }, (found, x, w, row) => {
-    if (found !== node) return;
-    const y = flipped ? place.rows - (row + 1) * height : row * height;
-    point = { x: place.x + x + w / 2, y: place.y + y - place.top + height / 2 };
-  });
+  parts.layout(
+    model,
+    { zoom: place.zoom, width: place.width, first: 0, last: Infinity, min: 0.1, instructions },
+    (found, x, w, row) => {
+      if (found !== node) return;
+      const y = flipped ? place.rows - (row + 1) * height : row * height;
+      point = { x: place.x + x + w / 2, y: place.y + y - place.top + height / 2 };
+    },
+  );
   return point;
 }
 

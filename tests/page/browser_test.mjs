@@ -14,14 +14,17 @@ const text = (opened, selector) => opened.tab.innerText(selector);
 const pressed = (opened, selector) => opened.tab.getAttribute(selector, 'aria-pressed');
 const hash = (opened) => opened.tab.evaluate(() => location.hash);
 
-// A test with the small page of its own, closed at its end; the page must have asked for nothing and said nothing.
+// A test with a page of its own, which must have asked for nothing and said nothing.
 function pageTest(name, body, options = {}, file = small) {
   test(name, async () => {
     const opened = await open(browser, file, options);
     try {
       await body(opened);
       assert.deepEqual(opened.messages, []);
-      assert.deepEqual(opened.requests.filter((url) => !url.startsWith('file://')), []);
+      assert.deepEqual(
+        opened.requests.filter((url) => !url.startsWith('file://')),
+        [],
+      );
       assert.equal(opened.requests.length, 1);
     } finally {
       await opened.tab.close();
@@ -32,13 +35,28 @@ function pageTest(name, body, options = {}, file = small) {
 pageTest('the header says what was measured and what was lost', async (o) => {
   assert.equal(await text(o, '#title'), 'web-03 · 2026-11-30 12:00:00 UTC, 60 s');
   const facts = await text(o, '#facts');
-  for (const part of ['1,000', '1.62 CPUs of 2 (81.0 %)', 'cpu-clock, 99 Hz', 'may be one late', '9 (0.076 %)', '0.30 % of a CPU'])
+  for (const part of [
+    '1,000',
+    '1.62 CPUs of 2 (81.0 %)',
+    'cpu-clock, 99 Hz',
+    'may be one late',
+    '9 (0.076 %)',
+    '0.30 % of a CPU',
+  ])
     assert.ok(facts.includes(part), part);
   assert.equal(await o.tab.isVisible('#about'), false);
   await o.tab.click('#show-about');
   const about = await text(o, '#about');
-  for (const part of ['6.18.5-cloud-amd64', '11,880 expected, 11,878 seen, 1,200 idle', 'raise max-depth', 'no PMU', 'capstone 4.0.2',
-    'hotleaf 0.1.0', 'the one after the slow one']) assert.ok(about.includes(part), part);
+  for (const part of [
+    '6.18.5-cloud-amd64',
+    '11,880 expected, 11,878 seen, 1,200 idle',
+    'raise max-depth',
+    'no PMU',
+    'capstone 4.0.2',
+    'hotleaf 0.1.0',
+    'the one after the slow one',
+  ])
+    assert.ok(about.includes(part), part);
   assert.ok(!about.includes('stack map full'), 'a loss of nothing is no loss');
 });
 
@@ -58,7 +76,7 @@ pageTest('a click zooms, the path and Escape lead back', async (o) => {
   assert.match(await text(o, '#path'), /^all\s*100 % of all/);
   await o.tab.goBack();
   await settled(o.tab);
-  assert.match(await text(o, '#path'), /main/, 'the browser\'s back button too');
+  assert.match(await text(o, '#path'), /main/, "the browser's back button too");
 });
 
 pageTest('search gives the exact share, of all and of the zoomed', async (o) => {
@@ -123,7 +141,16 @@ pageTest('the tooltip tells all of an instruction', async (o) => {
   await o.tab.mouse.move(point.x, point.y);
   await o.tab.waitForSelector('#tip:not([hidden])');
   const tip = await text(o, '#tip');
-  for (const part of [IMUL, 'parse_header +0x4d', '/usr/sbin/nginx', '0x13ad', '300 · 3.03 s', '30.0 %', '75.0 %; 75.0 % of its self', 'not precise'])
+  for (const part of [
+    IMUL,
+    'parse_header +0x4d',
+    '/usr/sbin/nginx',
+    '0x13ad',
+    '300 · 3.03 s',
+    '30.0 %',
+    '75.0 %; 75.0 % of its self',
+    'not precise',
+  ])
     assert.ok(tip.includes(part), `${part} in ${tip}`);
   await o.tab.mouse.move(point.x, 890);
   await o.tab.waitForSelector('#tip', { state: 'hidden' });
@@ -132,9 +159,26 @@ pageTest('the tooltip tells all of an instruction', async (o) => {
 pageTest('an instruction opens its function over all callers', async (o) => {
   await clickNode(o, find(o.model, 'nginx', 'main', 'recurse', 'parse_header', IMUL));
   const panel = await text(o, '#panel');
-  for (const part of ['parse_header', '50.0 % (500 samples)', '3 in the graph', 'Hot instructions, over all callers', '72 %', '28 %', '+0x4d', '+0x51',
-    'main', 'recurse']) assert.ok(panel.includes(part), `${part} in ${panel}`);
-  assert.equal(await o.tab.locator('#panel tr.chosen').innerText().then((t) => t.includes(IMUL)), true);
+  for (const part of [
+    'parse_header',
+    '50.0 % (500 samples)',
+    '3 in the graph',
+    'Hot instructions, over all callers',
+    '72 %',
+    '28 %',
+    '+0x4d',
+    '+0x51',
+    'main',
+    'recurse',
+  ])
+    assert.ok(panel.includes(part), `${part} in ${panel}`);
+  assert.equal(
+    await o.tab
+      .locator('#panel tr.chosen')
+      .innerText()
+      .then((t) => t.includes(IMUL)),
+    true,
+  );
   assert.match(await text(o, '#path'), /recurse\s*parse_header/, 'and zooms to the function');
   await o.tab.click('#panel button.close');
   assert.equal(await o.tab.isVisible('#panel'), false);
@@ -145,7 +189,10 @@ pageTest('a stack is copied as text', async (o) => {
   await clickNode(o, find(o.model, 'nginx', 'main', 'vfs_read'));
   await o.tab.click('text=Copy stack');
   await o.tab.waitForFunction(() => document.getElementById('status').textContent === 'copied');
-  assert.equal(await o.tab.evaluate(() => navigator.clipboard.readText()), 'vfs_read  [[kernel]]\nmain  [/usr/sbin/nginx]\nnginx\n');
+  assert.equal(
+    await o.tab.evaluate(() => navigator.clipboard.readText()),
+    'vfs_read  [[kernel]]\nmain  [/usr/sbin/nginx]\nnginx\n',
+  );
 });
 
 pageTest('flip puts the root at the bottom', async (o) => {
@@ -161,7 +208,8 @@ pageTest('flip puts the root at the bottom', async (o) => {
 
 pageTest('the keyboard walks the graph', async (o) => {
   await o.tab.focus('#canvas');
-  for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowRight']) await o.tab.keyboard.press(key);
+  for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowRight'])
+    await o.tab.keyboard.press(key);
   assert.match(await o.tab.textContent('#status'), /^recurse, 30\.0 % of all/);
   await o.tab.keyboard.press('ArrowLeft');
   assert.match(await o.tab.textContent('#status'), /^parse_header, 40\.0 % of all/);
@@ -172,17 +220,25 @@ pageTest('the keyboard walks the graph', async (o) => {
   assert.equal(await o.tab.isVisible('#help'), true);
 });
 
-pageTest('the address holds the view', async (o) => {
-  assert.match(await text(o, '#path'), /recurse\s*30\.0 %/);
-  assert.equal(await text(o, '#found'), '45.0 % of all (450 samples), 66.7 % of the zoomed');
-  assert.equal(await o.tab.inputValue('#search'), 'jne|vfs_');
-  assert.equal(await pressed(o, '#flip'), 'true');
-  assert.match(await text(o, '#panel'), /main/);
-}, { fragment: '#z=6&s=jne%7Cvfs_&f=2&v=flip' });
+pageTest(
+  'the address holds the view',
+  async (o) => {
+    assert.match(await text(o, '#path'), /recurse\s*30\.0 %/);
+    assert.equal(await text(o, '#found'), '45.0 % of all (450 samples), 66.7 % of the zoomed');
+    assert.equal(await o.tab.inputValue('#search'), 'jne|vfs_');
+    assert.equal(await pressed(o, '#flip'), 'true');
+    assert.match(await text(o, '#panel'), /main/);
+  },
+  { fragment: '#z=6&s=jne%7Cvfs_&f=2&v=flip' },
+);
 
-pageTest('an address that makes no sense shows the whole', async (o) => {
-  assert.match(await text(o, '#path'), /^all\s*100 %/);
-}, { fragment: '#z=99999&f=-3&v=x&s=' });
+pageTest(
+  'an address that makes no sense shows the whole',
+  async (o) => {
+    assert.match(await text(o, '#path'), /^all\s*100 %/);
+  },
+  { fragment: '#z=99999&f=-3&v=x&s=' },
+);
 
 pageTest('the tables hold the figures of the graph', async (o) => {
   const tables = await text(o, '#tables');
@@ -192,34 +248,56 @@ pageTest('the tables hold the figures of the graph', async (o) => {
   assert.match(await text(o, '#panel'), /recurse/);
 });
 
-pageTest('dark mode', async (o) => {
-  const colours = parts.palette(true);
-  const main = await pointOf(o, find(o.model, 'nginx', 'main'));
-  assert.equal(await colourAt(o, main), colours.kind(parts.KIND.USER, 'main'));
-  assert.equal(await o.tab.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(25, 23, 20)');
-  await o.tab.emulateMedia({ colorScheme: 'light' });
-  await settled(o.tab);
-  assert.equal(await colourAt(o, main), parts.palette(false).kind(parts.KIND.USER, 'main'));
-}, { colorScheme: 'dark' });
+pageTest(
+  'dark mode',
+  async (o) => {
+    const colours = parts.palette(true);
+    const main = await pointOf(o, find(o.model, 'nginx', 'main'));
+    assert.equal(await colourAt(o, main), colours.kind(parts.KIND.USER, 'main'));
+    assert.equal(
+      await o.tab.evaluate(() => getComputedStyle(document.body).backgroundColor),
+      'rgb(25, 23, 20)',
+    );
+    await o.tab.emulateMedia({ colorScheme: 'light' });
+    await settled(o.tab);
+    assert.equal(await colourAt(o, main), parts.palette(false).kind(parts.KIND.USER, 'main'));
+  },
+  { colorScheme: 'dark' },
+);
 
-pageTest('names from strangers stay text', async (o) => {
-  const shape = () => o.tab.evaluate(() => [...document.querySelectorAll('*')].map((node) => node.localName));
-  const known = /^(html|head|meta|title|style|body|header|div|h1|h2|span|button|dl|dt|dd|ul|li|main|input|output|nav|section|canvas|aside|p|b|dialog|script|noscript|table|caption|thead|tbody|tr|th|td)$/;
-  const frame = find(o.model, "</script><script>document.title='pwned'</script>", 'h_dispatch');
-  await clickNode(o, o.model.end[frame + 1]);
-  await o.tab.click('#show-about');
-  const point = await pointOf(o, frame);
-  await o.tab.mouse.move(point.x, point.y);
-  await o.tab.waitForSelector('#tip:not([hidden])');
-  assert.equal(await o.tab.title(), 'hotleaf flame graph');
-  assert.deepEqual((await shape()).filter((name) => !known.test(name)), []);
-  assert.equal(await o.tab.locator('script').count(), 1);
-  assert.equal(await o.tab.locator('style').count(), 1);
-  assert.ok((await text(o, '#title')).startsWith("</script><script>document.title='pwned'</script>"));
-  assert.match(await text(o, '#facts'), /bidi \\u202egnp\.exe\\u202c/);
-}, {}, makePage('hostile'));
+pageTest(
+  'names from strangers stay text',
+  async (o) => {
+    const shape = () =>
+      o.tab.evaluate(() => [...document.querySelectorAll('*')].map((node) => node.localName));
+    const known = new Set(
+      (
+        'html head meta title style body header div h1 h2 span button dl dt dd ul ' +
+        'li main input output nav section canvas aside p b dialog script noscript ' +
+        'table caption thead tbody tr th td '
+      ).split(' '),
+    );
+    const frame = find(o.model, "</script><script>document.title='pwned'</script>", 'h_dispatch');
+    await clickNode(o, o.model.end[frame + 1]);
+    await o.tab.click('#show-about');
+    const point = await pointOf(o, frame);
+    await o.tab.mouse.move(point.x, point.y);
+    await o.tab.waitForSelector('#tip:not([hidden])');
+    assert.equal(await o.tab.title(), 'hotleaf flame graph');
+    assert.deepEqual(
+      (await shape()).filter((name) => !known.has(name)),
+      [],
+    );
+    assert.equal(await o.tab.locator('script').count(), 1);
+    assert.equal(await o.tab.locator('style').count(), 1);
+    assert.ok((await text(o, '#title')).startsWith("</script><script>document.title='pwned'</script>"));
+    assert.match(await text(o, '#facts'), /bidi \\u202egnp\.exe\\u202c/);
+  },
+  {},
+  makePage('hostile'),
+);
 
-test('the policy stops what is not the page\'s own', async () => {
+test("the policy stops what is not the page's own", async () => {
   const o = await open(browser, small);
   const ran = await o.tab.evaluate(async () => {
     const script = document.createElement('script');
@@ -231,7 +309,10 @@ test('the policy stops what is not the page\'s own', async () => {
     } catch (error) {
       refused = error.name;
     }
-    const fetched = await fetch('https://example.invalid/').then(() => 'yes', () => 'no');
+    const fetched = await fetch('https://example.invalid/').then(
+      () => 'yes',
+      () => 'no',
+    );
     return { refused, fetched, title: document.title };
   });
   assert.deepEqual(ran, { refused: 'TypeError', fetched: 'no', title: 'hotleaf flame graph' });
@@ -241,7 +322,11 @@ test('the policy stops what is not the page\'s own', async () => {
 
 test('5,000 deep: the canvas stays small and every row is reached', async () => {
   const o = await open(browser, makePage('deep', '5000'));
-  const sizes = () => o.tab.evaluate(() => [document.getElementById('canvas').height, document.getElementById('rows').clientHeight]);
+  const sizes = () =>
+    o.tab.evaluate(() => [
+      document.getElementById('canvas').height,
+      document.getElementById('rows').clientHeight,
+    ]);
   const [canvas, rows] = await sizes();
   assert.ok(canvas <= 900, String(canvas));
   assert.equal(rows, 5002 * 20);

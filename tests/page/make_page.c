@@ -7,8 +7,8 @@
  *   small      a dozen nodes with round numbers
  *   hostile    names from strangers: markup, controls, bidi, invalid UTF-8, 100 kB
  *   deep N     one stack of N frames, and a short one
- *   random N   about N nodes with long C++ names, each function with a few instructions; the names are made up,
- *              or, with a third argument, the lines of that file
+ *   random N   about N nodes with long C++ names, each function with a few instructions; the names are made
+ *              up, or, with a third argument, the lines of that file
  *   service    a host with a web server, a JIT, and the kernel below them, to be looked at
  */
 #include <stdio.h>
@@ -114,7 +114,7 @@ static void add(const uint32_t *stack, size_t n, uint64_t count)
 	must(hl_profile_add(profile, stack, n, count, count * PERIOD));
 }
 
-/* ---- small ---------------------------------------------------------------------------------------------- */
+/* ---- small -------------------------------------------------------------------------------------- */
 
 /* 1,000 samples. recurse stands in itself, and parse_header is called from two places. */
 static void make_small(void)
@@ -138,7 +138,7 @@ static void make_small(void)
 	add((uint32_t[]){ root, main_ }, 2, 50);
 }
 
-/* ---- hostile -------------------------------------------------------------------------------------------- */
+/* ---- hostile ------------------------------------------------------------------------------------ */
 
 #define N(text)                        \
 	{                              \
@@ -195,7 +195,7 @@ static void make_hostile(void)
 	meta.n_losses = 0;
 }
 
-/* ---- deep ----------------------------------------------------------------------------------------------- */
+/* ---- deep --------------------------------------------------------------------------------------- */
 
 static void make_deep(size_t depth)
 {
@@ -216,7 +216,7 @@ static void make_deep(size_t depth)
 	free(stack);
 }
 
-/* ---- random --------------------------------------------------------------------------------------------- */
+/* ---- random ------------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *text;
@@ -302,11 +302,13 @@ static void make_random(size_t n_nodes, FILE *names)
 	if (!functions)
 		must(-12);
 	for (i = 0; i < pool; i++) {
-		size_t len = names && fgets(name, sizeof(name), names) ? strcspn(name, "\n") :
-								      random_name(name, sizeof(name), (uint32_t)i);
+		size_t len = names && fgets(name, sizeof(name), names)
+				     ? strcspn(name, "\n")
+				     : random_name(name, sizeof(name), (uint32_t)i);
 
-		functions[i] = i % 7 ? frame(HL_FRAME_USER, "/opt/app/bin/server", 0x100000 + i * 512, name, len) :
-				       frame(HL_FRAME_KERNEL, "[kernel]", 0x100000 + i * 512, name, len);
+		functions[i] =
+			i % 7 ? frame(HL_FRAME_USER, "/opt/app/bin/server", 0x100000 + i * 512, name, len)
+			      : frame(HL_FRAME_KERNEL, "[kernel]", 0x100000 + i * 512, name, len);
 	}
 	stack[0] = function(HL_FRAME_ROOT, "", 0, "server");
 	for (; n_nodes > 0; n_nodes -= n_nodes > 4 ? 4 : n_nodes) {
@@ -317,13 +319,14 @@ static void make_random(size_t n_nodes, FILE *names)
 			at[depth] = callee(at[depth - 1], pool);
 			stack[depth] = functions[at[depth]];
 		}
-		stack[depth] = random_insn(at[depth - 1], at[depth - 1] % 7 ? "/opt/app/bin/server" : "[kernel]");
+		stack[depth] =
+			random_insn(at[depth - 1], at[depth - 1] % 7 ? "/opt/app/bin/server" : "[kernel]");
 		add(stack, depth + 1, 1 + chance(4) * chance(4));
 	}
 	free(functions);
 }
 
-/* ---- service -------------------------------------------------------------------------------------------- */
+/* ---- service ------------------------------------------------------------------------------------ */
 
 /* kind:module:name separated by ";", then samples. k kernel, u user, i inlined, j JIT, m mark, r root. */
 static const struct {

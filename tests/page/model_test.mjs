@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The page without a browser: decoding, tree, layout, search, sums, text, colours.
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
 import { find, makePage, page, readPage, source } from './page.mjs';
 import { finish, test } from './tap.mjs';
 
@@ -11,7 +12,8 @@ const IMUL = 'imul $0x3b9aca07,%rax,%rdx';
 const LOAD = 'mov (%rdi),%rax';
 const frameOf = (...names) => m.frame[find(m, ...names)];
 const match = (pattern, options) => page.matchFrames(m, pattern, options);
-const search = (pattern, zoom = 0, options = {}) => page.searchNodes(m, match(pattern, options).frames, zoom);
+const search = (pattern, zoom = 0, options = {}) =>
+  page.searchNodes(m, match(pattern, options).frames, zoom);
 
 // A tree given as rows of depth, frame, samples; kinds by frame.
 function tree(rows, kinds = []) {
@@ -21,19 +23,34 @@ function tree(rows, kinds = []) {
     strings: Array.from({ length: frames }, (_, i) => `f${i}`),
     meta: {},
     frames: {
-      n: frames, kind: Uint8Array.from({ length: frames }, (_, f) => kinds[f] ?? page.KIND.USER), type: new Uint8Array(frames),
-      name: Uint32Array.from({ length: frames }, (_, f) => f), module: new Uint32Array(frames),
-      high: new Uint32Array(frames), low: new Uint32Array(frames), offset: new Float64Array(frames),
+      n: frames,
+      kind: Uint8Array.from({ length: frames }, (_, f) => kinds[f] ?? page.KIND.USER),
+      type: new Uint8Array(frames),
+      name: Uint32Array.from({ length: frames }, (_, f) => f),
+      module: new Uint32Array(frames),
+      high: new Uint32Array(frames),
+      low: new Uint32Array(frames),
+      offset: new Float64Array(frames),
     },
-    nodes: { n, depth: Int32Array.from(rows, (row) => row[0]), frame: Uint32Array.from(rows, (row) => row[1]) },
+    nodes: {
+      n,
+      depth: Int32Array.from(rows, (row) => row[0]),
+      frame: Uint32Array.from(rows, (row) => row[1]),
+    },
   };
-  return page.buildModel(profile, Float64Array.from(rows, (row) => row[2]));
+  return page.buildModel(
+    profile,
+    Float64Array.from(rows, (row) => row[2]),
+  );
 }
 
 function drawn(model, view) {
   const list = [];
-  page.layout(model, { first: 0, last: Infinity, min: 0.5, instructions: true, zoom: 0, width: 1000, ...view },
-    (node, x, w, row) => list.push({ node, x, w, row }));
+  page.layout(
+    model,
+    { first: 0, last: Infinity, min: 0.5, instructions: true, zoom: 0, width: 1000, ...view },
+    (node, x, w, row) => list.push({ node, x, w, row }),
+  );
   return list;
 }
 
@@ -44,7 +61,14 @@ test('what the writer wrote is what is read', () => {
   assert.equal(meta.end - meta.start, 60000);
   assert.equal(meta.busy, 1.62);
   assert.equal(meta.costPrograms, 0.0009);
-  assert.deepEqual(meta.losses.map((loss) => [loss.name, loss.count]), [['stack cut', 7], ['stack map full', 0], ['no text', 2]]);
+  assert.deepEqual(
+    meta.losses.map((loss) => [loss.name, loss.count]),
+    [
+      ['stack cut', 7],
+      ['stack map full', 0],
+      ['no text', 2],
+    ],
+  );
   assert.deepEqual(meta.notes, ['no PMU: sampling by the CPU clock']);
   assert.equal(nodes.n, 15);
   const imul = frameOf('nginx', 'main', 'parse_header', IMUL);
@@ -54,7 +78,10 @@ test('what the writer wrote is what is read', () => {
   const lock = frameOf('nginx', 'main', 'vfs_read', 'lock cmpxchg %rcx,(%rdi)');
   assert.equal(page.kindOf(m, lock), 'kernel instruction, locked');
   assert.equal(page.addressOf(m, lock), '0x20008');
-  assert.equal(nodes.weight.reduce((a, b) => a + b), 1000 * 10101010);
+  assert.equal(
+    nodes.weight.reduce((a, b) => a + b),
+    1000 * 10101010,
+  );
 });
 
 test('truncated or foreign data is refused, not shown', async () => {
@@ -70,7 +97,10 @@ test('totals, places and ends', () => {
   assert.equal(m.self[main], 50);
   assert.equal(m.total[find(m, 'nginx', 'main', 'recurse')], 300);
   assert.equal(m.end[0], 15);
-  assert.equal(m.parent[find(m, 'nginx', 'main', 'recurse', 'recurse')], find(m, 'nginx', 'main', 'recurse'));
+  assert.equal(
+    m.parent[find(m, 'nginx', 'main', 'recurse', 'recurse')],
+    find(m, 'nginx', 'main', 'recurse'),
+  );
   assert.equal(page.ownTotal(m, find(m, 'nginx', 'main', 'parse_header')), 400);
   for (let i = 1; i < m.n; i++) {
     const p = m.parent[i];
@@ -91,7 +121,15 @@ test('a row tiles its parents: widths are shares', () => {
 test('the zoomed frame takes the width, its callers stand above it', () => {
   const zoom = find(m, 'nginx', 'main', 'recurse');
   const boxes = drawn(m, { zoom });
-  assert.deepEqual(boxes.slice(0, 4).map((box) => [box.row, box.w]), [[2, 1000], [1, 1000], [0, 1000], [3, 1000]]);
+  assert.deepEqual(
+    boxes.slice(0, 4).map((box) => [box.row, box.w]),
+    [
+      [2, 1000],
+      [1, 1000],
+      [0, 1000],
+      [3, 1000],
+    ],
+  );
   assert.ok(boxes.every((box) => box.row < 3 || (box.node >= zoom && box.node < m.end[zoom])));
 });
 
@@ -100,7 +138,10 @@ test('functions alone: leaves are not drawn, hit or found', () => {
   assert.ok(boxes.every((box) => !page.isLeaf(m, box.node)));
   assert.equal(page.rowCount(m, { zoom: 0, width: 1000, min: 1, instructions: true }), 7);
   assert.equal(page.rowCount(m, { zoom: 0, width: 1000, min: 1, instructions: false }), 6);
-  assert.equal(page.nodeAt(m, { zoom: 0, width: 1000, instructions: true }, 10, 4), find(m, 'nginx', 'main', 'parse_header', IMUL));
+  assert.equal(
+    page.nodeAt(m, { zoom: 0, width: 1000, instructions: true }, 10, 4),
+    find(m, 'nginx', 'main', 'parse_header', IMUL),
+  );
   assert.equal(page.nodeAt(m, { zoom: 0, width: 1000, instructions: false }, 10, 4), -1);
   assert.equal(search('imul').sum, 360);
   assert.equal(search('imul', 0, { instructions: false }).sum, 0);
@@ -109,8 +150,15 @@ test('functions alone: leaves are not drawn, hit or found', () => {
 test('every drawn box is hit where it is drawn', () => {
   for (const zoom of [0, find(m, 'nginx', 'main', 'recurse')])
     for (const box of drawn(m, { zoom }))
-      assert.equal(page.nodeAt(m, { zoom, width: 1000, instructions: true }, box.x + box.w / 2, box.row), box.node);
-  assert.equal(page.nodeAt(m, { zoom: 0, width: 1000, instructions: true }, 990, 3), -1, 'own samples of main lie right');
+      assert.equal(
+        page.nodeAt(m, { zoom, width: 1000, instructions: true }, box.x + box.w / 2, box.row),
+        box.node,
+      );
+  assert.equal(
+    page.nodeAt(m, { zoom: 0, width: 1000, instructions: true }, 990, 3),
+    -1,
+    'own samples of main lie right',
+  );
 });
 
 test('search counts a match inside a match once', () => {
@@ -146,7 +194,10 @@ test('sums by frame count recursion once', () => {
   assert.deepEqual([total[parse], own[parse]], [500, 500]);
   assert.equal(total[frameOf('nginx', 'main', 'parse_header', IMUL)], 360);
   assert.deepEqual([...classes].slice(0, 7), [360, 140, 0, 200, 0, 0, 250]);
-  assert.deepEqual(page.topFrames(own, (f) => m.frames.kind[f] !== page.KIND.INSN, 2), [parse, frameOf('nginx', 'main', 'vfs_read')]);
+  assert.deepEqual(
+    page.topFrames(own, (f) => m.frames.kind[f] !== page.KIND.INSN, 2),
+    [parse, frameOf('nginx', 'main', 'vfs_read')],
+  );
 });
 
 test('the instructions of a function over all callers', () => {
@@ -157,7 +208,10 @@ test('the instructions of a function over all callers', () => {
   assert.equal(summary.insns.get(frameOf('nginx', 'main', 'parse_header', LOAD)), 140);
   assert.deepEqual([...summary.callers.values()], [400, 100]);
   const recurse = page.functionSummary(m, frameOf('nginx', 'main', 'recurse'));
-  assert.deepEqual([recurse.total, recurse.own, recurse.places, [...recurse.callers.values()]], [300, 200, 2, [300]]);
+  assert.deepEqual(
+    [recurse.total, recurse.own, recurse.places, [...recurse.callers.values()]],
+    [300, 200, 2, [300]],
+  );
 });
 
 test('labels say share and place, and drop what does not fit', () => {
@@ -171,12 +225,20 @@ test('labels say share and place, and drop what does not fit', () => {
 });
 
 test('a stack as text, leaf first', () => {
-  assert.equal(page.stackText(m, find(m, 'nginx', 'main', 'parse_header', IMUL)),
-    `${IMUL}  [/usr/sbin/nginx 0x13ad]\nparse_header  [/usr/sbin/nginx]\nmain  [/usr/sbin/nginx]\nnginx\n`);
+  assert.equal(
+    page.stackText(m, find(m, 'nginx', 'main', 'parse_header', IMUL)),
+    `${IMUL}  [/usr/sbin/nginx 0x13ad]\nparse_header  [/usr/sbin/nginx]\nmain  [/usr/sbin/nginx]\nnginx\n`,
+  );
 });
 
 test('the keyboard moves along a row and past what is too thin', () => {
-  const row = tree([[0, 0, 0], [1, 1, 500], [1, 2, 1], [1, 3, 400], [2, 4, 99]]);
+  const row = tree([
+    [0, 0, 0],
+    [1, 1, 500],
+    [1, 2, 1],
+    [1, 3, 400],
+    [2, 4, 99],
+  ]);
   assert.equal(page.neighbour(row, 1, 1, 0, true, 2), 3);
   assert.equal(page.neighbour(row, 3, -1, 0, true, 1), 2);
   assert.equal(page.neighbour(row, 3, 1, 0, true, 1), 3);
@@ -187,8 +249,17 @@ test('the keyboard moves along a row and past what is too thin', () => {
 });
 
 test('thin frames are slivers: emitted, but not what is under them', () => {
-  const thin = tree([[0, 0, 0], [1, 1, 10000], [1, 2, 1], [2, 3, 1], [3, 4, 1]]);
-  assert.deepEqual(drawn(thin, { width: 100 }).map((box) => box.node), [0, 1, 2]);
+  const thin = tree([
+    [0, 0, 0],
+    [1, 1, 10000],
+    [1, 2, 1],
+    [2, 3, 1],
+    [3, 4, 1],
+  ]);
+  assert.deepEqual(
+    drawn(thin, { width: 100 }).map((box) => box.node),
+    [0, 1, 2],
+  );
   assert.equal(page.rowCount(thin, { zoom: 0, width: 100, min: 1, instructions: true }), 2);
 });
 
@@ -222,18 +293,25 @@ test('names from strangers are kept, cut and made visible', async () => {
   const long = names.filter((name) => name.startsWith('LLLL'));
   assert.equal(long.length, 2, 'two functions, though they are shown alike');
   assert.ok(long.every((name) => name.length < 4200 && name.endsWith('… (cut: 102400 bytes)')));
-  assert.doesNotMatch(names.join(''), /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/);
+  assert.doesNotMatch(
+    names.join(''),
+    /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/,
+  );
   assert.equal(hostile.model.total[0], 150);
 });
 
 test('invisible characters are spelt out', () => {
-  assert.equal(page.visible('a\u202eb\u2066c\u200dd\ufeffe\u0007'), 'a\\u202eb\\u2066c\\u200dd\\ufeffe\\u0007');
+  assert.equal(
+    page.visible('a\u202eb\u2066c\u200dd\ufeffe\u0007'),
+    'a\\u202eb\\u2066c\\u200dd\\ufeffe\\u0007',
+  );
   assert.equal(page.visible('\u{e0041}'), '\\u{e0041}');
   assert.equal(page.visible('naïve 名前 🔥 <b>'), 'naïve 名前 🔥 <b>');
 });
 
 test('long names keep the function', () => {
-  const name = 'std::vector<std::basic_string<char>, std::allocator<std::basic_string<char>>>::push_back(char const&)';
+  const name =
+    'std::vector<std::basic_string<char>, std::allocator<std::basic_string<char>>>::push_back(char const&)';
   assert.equal(page.shorten(name, 200), name);
   assert.equal(page.shorten(name, 40), 'std::vector<…>::push_back(…)');
   assert.equal(page.shorten(name, 26), 'std::vector<…>::push_back');
@@ -264,10 +342,16 @@ test('numbers', () => {
 test('every colour has a contrast of 4.5 to its text', () => {
   for (const dark of [false, true]) {
     const colours = page.palette(dark);
-    const pairs = [[colours.match, colours.matchText], [colours.other, colours.text], [colours.otherLeaf, colours.leafText]];
+    const pairs = [
+      [colours.match, colours.matchText],
+      [colours.other, colours.text],
+      [colours.otherLeaf, colours.leafText],
+    ];
     for (let i = 0; i < page.CLASSES.length; i++) pairs.push([colours.leaf(i), colours.leafText]);
-    for (let kind = 0; kind < 6; kind++) for (let i = 0; i < 300; i++) pairs.push([colours.kind(kind, `name${i}`), colours.text]);
-    for (const [fill, text] of pairs) assert.ok(page.contrast(fill, text) >= 4.5, `${fill} ${text} ${page.contrast(fill, text)}`);
+    for (let kind = 0; kind < 6; kind++)
+      for (let i = 0; i < 300; i++) pairs.push([colours.kind(kind, `name${i}`), colours.text]);
+    for (const [fill, text] of pairs)
+      assert.ok(page.contrast(fill, text) >= 4.5, `${fill} ${text} ${page.contrast(fill, text)}`);
     assert.equal(colours.kind(2, 'main'), page.palette(dark).kind(2, 'main'));
     assert.equal(colours.leaf(200), colours.leaf(0), 'an unknown class is other');
   }
@@ -275,13 +359,20 @@ test('every colour has a contrast of 4.5 to its text', () => {
   for (const part of css.split('prefers-color-scheme: dark')) {
     const of = (name) => new RegExp(`--${name}: (#[0-9a-f]{6})`).exec(part)[1];
     for (const name of ['text', 'quiet', 'brand', 'warn'])
-      for (const under of ['page', 'raised']) assert.ok(page.contrast(of(name), of(under)) >= 4.5, `${name} on ${under}`);
+      for (const under of ['page', 'raised'])
+        assert.ok(page.contrast(of(name), of(under)) >= 4.5, `${name} on ${under}`);
   }
 });
 
 test('the page has no way from a string to markup', () => {
-  for (const file of ['dom', 'graph', 'tip', 'header', 'tables', 'panel', 'main', ...['decode', 'text', 'palette', 'model', 'labels']])
-    assert.doesNotMatch(source(`${file}.js`), /innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|new Function|setAttribute|import\(/, file);
+  for (const file of readdirSync(new URL('../../user/render/page/', import.meta.url)).filter((name) =>
+    name.endsWith('.js'),
+  ))
+    assert.doesNotMatch(
+      source(file),
+      /innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|new Function|setAttribute|import\(/,
+      file,
+    );
 });
 
 await finish();

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -23,7 +23,7 @@ const made = new Map();
 export function makePage(...words) {
   const key = words.join('-');
   if (!made.has(key)) {
-    const program = join(root, process.env.HL_OUT || 'build', 'tests/page/make_page');
+    const program = resolve(root, process.env.O || 'build', 'tests/page/make_page');
     const file = join(directory, `${key}.html`);
     writeFileSync(file, execFileSync(program, words, { maxBuffer: 1 << 28 }));
     made.set(key, file);
@@ -47,7 +47,8 @@ export function find(model, ...names) {
   let node = 0;
   for (const name of names) {
     let child = node + 1;
-    while (child < model.end[node] && page.nameOf(model, model.frame[child]) !== name) child = model.end[child];
+    while (child < model.end[node] && page.nameOf(model, model.frame[child]) !== name)
+      child = model.end[child];
     if (child >= model.end[node]) throw new Error(`no ${name} under node ${node}`);
     node = child;
   }

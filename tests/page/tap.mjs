@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Tests that print TAP: test(name, body) one after the other, then finish().
+// Tests that print TAP: test(name, body) one after the other, then finish(); the plan comes at the end of the
+// process.
 let planned = 0;
 let failed = 0;
 const waiting = [];
@@ -9,7 +10,7 @@ export function test(name, body) {
 }
 
 export async function finish() {
-  for (const { name, body } of waiting) {
+  for (const { name, body } of waiting.splice(0)) {
     planned++;
     try {
       await body();
@@ -20,6 +21,9 @@ export async function finish() {
       for (const line of String(error.stack || error).split('\n')) console.log(`# ${line}`);
     }
   }
-  console.log(`1..${planned}`);
-  process.exitCode = failed ? 1 : 0;
 }
+
+process.on('exit', () => {
+  console.log(`1..${planned}`);
+  if (failed) process.exitCode = 1;
+});

@@ -22,7 +22,8 @@
 	}
 
 ASSET(page, PAGE("page.html"))
-ASSET(style, PAGE("page.css"))
-ASSET(script, PAGE("decode.js") PAGE("text.js") PAGE("palette.js") PAGE("model.js") PAGE("labels.js")
-		      PAGE("dom.js") PAGE("graph.js") PAGE("tip.js") PAGE("header.js") PAGE("tables.js")
-			      PAGE("panel.js") PAGE("main.js"))
+ASSET(style, PAGE("page.css") PAGE("parts.css"))
+ASSET(script,
+      PAGE("decode.js") PAGE("text.js") PAGE("palette.js") PAGE("model.js") PAGE("labels.js") PAGE("dom.js")
+	      PAGE("graph.js") PAGE("tip.js") PAGE("header.js") PAGE("tables.js") PAGE("panel.js")
+		      PAGE("state.js") PAGE("view.js") PAGE("actions.js") PAGE("main.js"))

@@ -38,11 +38,11 @@ static void add_columns(struct hl_str *out, struct hl_str *columns, size_t n)
 	}
 }
 
-/* ---- strings -------------------------------------------------------------------------------------------- */
+/* ---- strings ------------------------------------------------------------------------------------ */
 
 /*
- * Strings are sorted before they are written, which halves what names with common beginnings take under gzip. So
- * a first pass over the profile collects them, and in a second one their numbers are known.
+ * Strings are sorted before they are written, which halves what names with common beginnings take under gzip.
+ * So a first pass over the profile collects them, and in a second one their numbers are known.
  */
 struct table {
 	struct hl_index index;
@@ -154,7 +154,7 @@ static void add_string(struct hl_str *out, struct table *table, const char *text
 	add_varint(out, number_of(table, text, text ? strlen(text) : 0));
 }
 
-/* ---- parts ---------------------------------------------------------------------------------------------- */
+/* ---- parts -------------------------------------------------------------------------------------- */
 
 static void add_time(struct hl_str *out, uint64_t ns)
 {
@@ -200,11 +200,11 @@ static void add_meta(struct hl_str *out, struct table *table, const struct hl_pr
 		add_string(out, table, meta->notes[i]);
 }
 
-/* ---- nodes and frames ----------------------------------------------------------------------------------- */
+/* ---- nodes and frames --------------------------------------------------------------------------- */
 
 /*
- * Most functions call few others, so a node's frame is said as its place among the callees of its caller's frame
- * seen so far: a small number, where a frame's own number has seventeen random bits.
+ * Most functions call few others, so a node's frame is said as its place among the callees of its caller's
+ * frame seen so far: a small number, where a frame's own number has seventeen random bits.
  */
 struct numbering {
 	struct numbered {

@@ -21,8 +21,8 @@
  *   v number of notes; each: string
  *   v number of nodes, in preorder, the root of roots first; v period; columns:
  *     of all but the first: v depth of the node before + 1 - depth
- *     of all but the first: v 1 + place of its frame in its caller's list, which holds the first HL_HTML_CALLEES
- *       frames called from that frame, in the order of the nodes; 0 if not there
+ *     of all but the first: v 1 + place of its frame in the list of its caller's frame, which holds the first
+ *       HL_HTML_CALLEES frames called from that one, in the order of the nodes; 0 if not there
  *     where that is 0: v 0 if its frame is the next new one, else that one's number
  *     v samples of itself | s weight of itself less samples * period
  *   v number of frames; they stand in the order in which the nodes first use them, counted from 1; columns:

@@ -10,7 +10,9 @@ function fromBase64(base64) {
 }
 
 export async function unpack(base64) {
-  const stream = new Blob([fromBase64(base64.trim())]).stream().pipeThrough(new DecompressionStream('gzip'));
+  const stream = new Blob([fromBase64(base64.trim())])
+    .stream()
+    .pipeThrough(new DecompressionStream('gzip'));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
@@ -60,7 +62,8 @@ function readMeta(r, strings) {
   const time = () => r.number() * 1000 + r.number() / 1e6;
   const meta = {};
 
-  for (const key of ['title', 'host', 'kernel', 'version', 'event', 'decoders', 'unit']) meta[key] = string();
+  for (const key of ['title', 'host', 'kernel', 'version', 'event', 'decoders', 'unit'])
+    meta[key] = string();
   meta.precise = r.number() === 1;
   meta.frequency = r.number();
   meta.cpus = r.number();
@@ -68,15 +71,19 @@ function readMeta(r, strings) {
   meta.end = time();
   for (const key of ['expected', 'seen', 'idle', 'filtered']) meta[key] = r.number();
   for (const key of ['busy', 'costPrograms', 'costProcess']) meta[key] = maybe();
-  meta.losses = Array.from({ length: r.number() }, () => ({ name: string(), help: string(), count: r.number() }));
+  meta.losses = Array.from({ length: r.number() }, () => ({
+    name: string(),
+    help: string(),
+    count: r.number(),
+  }));
   meta.notes = Array.from({ length: r.number() }, string);
   return meta;
 }
 
 const CALLEES = 64;
 
-// Reads the two columns of the nodes' frames: a place in the list of what the caller's frame called so far, and
-// for what is not there a number, 0 for the next new one.
+// Reads the two columns of the nodes' frames: a place in the list of what the caller's frame called so far,
+// and for what is not there a number, 0 for the next new one.
 function readNodeFrames(r, depth) {
   const n = depth.length;
   const place = r.column(new Uint8Array(n), 1);

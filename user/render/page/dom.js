@@ -34,9 +34,16 @@ export function shareCell(part, whole, text) {
 
 // A heading that starts with # stands over numbers.
 export function table(caption, headings, rows) {
-  const head = headings.map((text) => element('th', { scope: 'col', className: text[0] === '#' ? 'number' : '' }, text.replace('#', '')));
-  return element('table', {}, element('caption', {}, caption), element('thead', {}, element('tr', {}, ...head)),
-    element('tbody', {}, ...rows));
+  const head = headings.map((text) =>
+    element('th', { scope: 'col', className: text[0] === '#' ? 'number' : '' }, text.replace('#', '')),
+  );
+  return element(
+    'table',
+    {},
+    element('caption', {}, caption),
+    element('thead', {}, element('tr', {}, ...head)),
+    element('tbody', {}, ...rows),
+  );
 }
 
 export async function copy(text) {

@@ -24,7 +24,9 @@ export function createGraph(state, parts) {
     if (fill) return fill;
     const { kind, type } = state.model.frames;
     const leaf = kind[frame] === KIND.INSN;
-    fill = leaf ? colours.leaf(type[frame] >> 1) : colours.kind(frame ? kind[frame] : 0, nameOf(state.model, frame));
+    fill = leaf
+      ? colours.leaf(type[frame] >> 1)
+      : colours.kind(frame ? kind[frame] : 0, nameOf(state.model, frame));
     fills.set(frame, fill);
     return fill;
   }
@@ -33,7 +35,10 @@ export function createGraph(state, parts) {
     const frame = state.model.frame[node];
     const leaf = isLeaf(state.model, node);
     if (state.matched?.[frame]) return { fill: colours.match, text: colours.matchText };
-    if (state.matched) return leaf ? { fill: colours.otherLeaf, text: colours.leafText } : { fill: colours.other, text: colours.text };
+    if (state.matched)
+      return leaf
+        ? { fill: colours.otherLeaf, text: colours.leafText }
+        : { fill: colours.other, text: colours.text };
     return { fill: fillOf(frame), text: leaf ? colours.leafText : colours.text };
   }
 
@@ -47,20 +52,31 @@ export function createGraph(state, parts) {
     const style = styleOf(node);
     const gap = right - start > 3 ? 1 : 0;
     context.fillStyle = style.fill;
-    context.globalAlpha = row < state.model.depth[state.zoom] ? 0.5 : 1; // the callers of the zoomed frame are pale
+    // The callers of the zoomed frame are pale.
+    context.globalAlpha = row < state.model.depth[state.zoom] ? 0.5 : 1;
     context.fillRect(start, y, right - start - gap, Math.round(rowHeight * ratio) - 1);
     context.globalAlpha = 1;
     const marked = state.panel > 0 && state.model.frame[node] === state.panel;
     if (marked) {
       context.fillStyle = colours.outline;
-      context.fillRect(start, y + Math.round((rowHeight - 3) * ratio), right - start - gap, Math.ceil(2 * ratio) - 1);
+      context.fillRect(
+        start,
+        y + Math.round((rowHeight - 3) * ratio),
+        right - start - gap,
+        Math.ceil(2 * ratio) - 1,
+      );
     }
     const room = Math.floor((w - rem * 0.5) / charWidth);
     const text = room >= 2 ? label(state.model, node, room) : '';
     if (!text) return;
     context.fillStyle = style.text;
     // Monospaced, so counted, not measured; what other scripts need beyond that is squeezed.
-    context.fillText(text, left + rem * 0.25 * ratio, y + (rowHeight * ratio) / 2, (w - rem * 0.4) * ratio);
+    context.fillText(
+      text,
+      left + rem * 0.25 * ratio,
+      y + (rowHeight * ratio) / 2,
+      (w - rem * 0.4) * ratio,
+    );
   }
 
   function draw() {
@@ -68,14 +84,18 @@ export function createGraph(state, parts) {
     const m = state.model;
     if (!m || !height) return;
     const last = Math.ceil((scroll.scrollTop + height) / rowHeight);
-    const lines = [Math.floor(scroll.scrollTop / rowHeight), Math.min(last, rows - 1)].map((line) => (state.flipped ? rows - 1 - line : line));
+    const lines = [Math.floor(scroll.scrollTop / rowHeight), Math.min(last, rows - 1)].map((line) =>
+      state.flipped ? rows - 1 - line : line,
+    );
     const taken = [];
     const y = (row) => Math.round((topOf(row) - scroll.scrollTop) * ratio);
     context.fillStyle = colours.page;
     context.fillRect(0, 0, canvas.width, canvas.height);
     context.font = font;
     context.textBaseline = 'middle';
-    layout(m, { ...viewOf(), first: Math.min(...lines), last: Math.max(...lines) }, (node, x, w, row) => paint(node, x, w, y(row), taken, row));
+    layout(m, { ...viewOf(), first: Math.min(...lines), last: Math.max(...lines) }, (node, x, w, row) =>
+      paint(node, x, w, y(row), taken, row),
+    );
     if (state.cursor >= 0) outline(state.cursor);
   }
 
@@ -83,7 +103,12 @@ export function createGraph(state, parts) {
   function boxOf(node) {
     const m = state.model;
     const above = m.depth[node] <= m.depth[state.zoom];
-    if (above ? state.zoom < node || state.zoom >= m.end[node] : node < state.zoom || node >= m.end[state.zoom]) return null;
+    if (
+      above
+        ? state.zoom < node || state.zoom >= m.end[node]
+        : node < state.zoom || node >= m.end[state.zoom]
+    )
+      return null;
     const scale = m.total[state.zoom] > 0 ? width / m.total[state.zoom] : 0;
     const x = above ? 0 : (m.start[node] - m.start[state.zoom]) * scale;
     const w = above ? width : m.total[node] * scale;
@@ -95,7 +120,12 @@ export function createGraph(state, parts) {
     if (!box) return;
     context.strokeStyle = colours.outline;
     context.lineWidth = 2 * ratio;
-    context.strokeRect((box.x + 1) * ratio, (box.y - scroll.scrollTop + 1) * ratio, Math.max(box.width - 2, 1) * ratio, (rowHeight - 2) * ratio);
+    context.strokeRect(
+      (box.x + 1) * ratio,
+      (box.y - scroll.scrollTop + 1) * ratio,
+      Math.max(box.width - 2, 1) * ratio,
+      (rowHeight - 2) * ratio,
+    );
   }
 
   function resize() {
@@ -138,13 +168,16 @@ export function createGraph(state, parts) {
       const margin = Math.min(4 * rowHeight, scroll.clientHeight / 4);
       const { scrollTop: top, clientHeight: height } = scroll;
       if (box.y < top + margin) scroll.scrollTop = box.y - margin;
-      else if (box.y + rowHeight > top + height - margin) scroll.scrollTop = box.y + rowHeight - height + margin;
+      else if (box.y + rowHeight > top + height - margin)
+        scroll.scrollTop = box.y + rowHeight - height + margin;
     },
     // After a zoom the zoomed frame stands near the root's side of what is seen.
     home() {
       const box = boxOf(state.zoom);
       const margin = 3 * rowHeight;
-      scroll.scrollTop = state.flipped ? box.y + rowHeight + margin - scroll.clientHeight : box.y - margin;
+      scroll.scrollTop = state.flipped
+        ? box.y + rowHeight + margin - scroll.clientHeight
+        : box.y - margin;
     },
     nodeAt(event) {
       const box = canvas.getBoundingClientRect();
@@ -155,7 +188,12 @@ export function createGraph(state, parts) {
       const box = node >= 0 ? boxOf(node) : null;
       hover.hidden = !box;
       if (!box) return;
-      Object.assign(hover.style, { left: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${rowHeight}px` });
+      Object.assign(hover.style, {
+        left: `${box.x}px`,
+        top: `${box.y}px`,
+        width: `${box.width}px`,
+        height: `${rowHeight}px`,
+      });
     },
   };
 }

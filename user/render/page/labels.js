@@ -6,10 +6,15 @@ export function cleanProfile({ strings, meta, frames }) {
   for (let i = 0; i < strings.length; i++) strings[i] = visible(strings[i]);
   for (let f = 1; f < frames.n; f++) {
     const name = frames.name[f];
-    if (frames.kind[f] === KIND.INSN && strings[name].includes('  ')) strings[name] = strings[name].replace(/ +/g, ' ');
+    if (frames.kind[f] === KIND.INSN && strings[name].includes('  '))
+      strings[name] = strings[name].replace(/ +/g, ' ');
   }
   for (const key of Object.keys(meta)) if (typeof meta[key] === 'string') meta[key] = visible(meta[key]);
-  meta.losses = meta.losses.map((loss) => ({ ...loss, name: visible(loss.name), help: visible(loss.help) }));
+  meta.losses = meta.losses.map((loss) => ({
+    ...loss,
+    name: visible(loss.name),
+    help: visible(loss.help),
+  }));
   meta.notes = meta.notes.map(visible);
 }
 
@@ -34,7 +39,8 @@ export function fileName(path) {
 export function kindOf(m, frame) {
   if (frame === 0) return '';
   const type = m.frames.type[frame];
-  if (m.frames.kind[frame] === KIND.INSN) return `${type & 1 ? 'kernel ' : ''}instruction, ${CLASSES[type >> 1] || CLASSES[0]}`;
+  if (m.frames.kind[frame] === KIND.INSN)
+    return `${type & 1 ? 'kernel ' : ''}instruction, ${CLASSES[type >> 1] || CLASSES[0]}`;
   return KIND_NAMES[m.frames.kind[frame]] || '';
 }
 
@@ -63,11 +69,14 @@ export function label(m, node, room) {
 
 // The stack of @node as text, leaf first, as a debugger prints it.
 export function stackText(m, node) {
-  const lines = path(m, node).slice(1).reverse().map((i) => {
-    const frame = m.frame[i];
-    const module = m.strings[m.frames.module[frame]];
-    const address = isLeaf(m, i) ? ` ${addressOf(m, frame)}` : '';
-    return nameOf(m, frame) + (module || address ? `  [${module}${address}]` : '');
-  });
+  const lines = path(m, node)
+    .slice(1)
+    .reverse()
+    .map((i) => {
+      const frame = m.frame[i];
+      const module = m.strings[m.frames.module[frame]];
+      const address = isLeaf(m, i) ? ` ${addressOf(m, frame)}` : '';
+      return nameOf(m, frame) + (module || address ? `  [${module}${address}]` : '');
+    });
   return `${lines.join('\n')}\n`;
 }

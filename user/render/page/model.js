@@ -31,7 +31,18 @@ export function buildModel(profile, self) {
     start[i] = cursor[i] = cursor[p];
     cursor[p] += total[i];
   }
-  return { n, depth, frame, parent, end, start, total, self, frames: profile.frames, strings: profile.strings };
+  return {
+    n,
+    depth,
+    frame,
+    parent,
+    end,
+    start,
+    total,
+    self,
+    frames: profile.frames,
+    strings: profile.strings,
+  };
 }
 
 export function isLeaf(m, node) {
@@ -58,11 +69,11 @@ export function layout(m, view, emit) {
   const { depth, end, start, total } = m;
   const scale = total[zoom] > 0 ? width / total[zoom] : 0;
 
-  for (let a = zoom; a !== 0; ) {
+  for (let a = zoom; a !== 0;) {
     a = m.parent[a];
     if (depth[a] >= first && depth[a] <= last) emit(a, 0, width, depth[a]);
   }
-  for (let i = zoom; i < end[zoom]; ) {
+  for (let i = zoom; i < end[zoom];) {
     if (depth[i] > last || (!instructions && isLeaf(m, i))) {
       i = end[i];
       continue;
@@ -77,7 +88,7 @@ export function layout(m, view, emit) {
 export function rowCount(m, { zoom, width, min, instructions }) {
   const limit = (m.total[zoom] * min) / width;
   let deepest = m.depth[zoom];
-  for (let i = zoom; i < m.end[zoom]; ) {
+  for (let i = zoom; i < m.end[zoom];) {
     if (m.total[i] < limit || (!instructions && isLeaf(m, i))) {
       i = m.end[i];
       continue;
@@ -149,7 +160,9 @@ export function matchFrames(m, pattern, { sensitive = false, instructions = true
   if (!hit) hit = run((text) => fold(text).includes(wanted));
 
   const frames = new Uint8Array(n);
-  if (hit) for (let f = 1; f < n; f++) frames[f] = hit[name[f]] && (instructions || kind[f] !== KIND.INSN) ? 1 : 0;
+  if (hit)
+    for (let f = 1; f < n; f++)
+      frames[f] = hit[name[f]] && (instructions || kind[f] !== KIND.INSN) ? 1 : 0;
   return { frames, literal: literal && !!hit };
 }
 
@@ -161,7 +174,7 @@ export function searchNodes(m, matched, zoom) {
     if (matched[m.frame[a]]) return { sum: m.total[zoom], nodes };
     if (a === 0) break;
   }
-  for (let i = zoom; i < m.end[zoom]; ) {
+  for (let i = zoom; i < m.end[zoom];) {
     if (!matched[m.frame[i]]) {
       i++;
       continue;
@@ -211,7 +224,15 @@ export function topFrames(value, keep, limit) {
 
 // Everything about one function over all its callers: instances, callers and instructions.
 export function functionSummary(m, wanted) {
-  const summary = { frame: wanted, total: 0, own: 0, places: 0, callers: new Map(), insns: new Map(), heaviest: -1 };
+  const summary = {
+    frame: wanted,
+    total: 0,
+    own: 0,
+    places: 0,
+    callers: new Map(),
+    insns: new Map(),
+    heaviest: -1,
+  };
   const add = (map, key, value) => map.set(key, (map.get(key) || 0) + value);
 
   for (let i = 0, inside = 0; i < m.n; i++) {

@@ -23,10 +23,30 @@ const KINDS = [
 export const KIND_NAMES = ['process', 'mark', 'user', 'inlined', 'JIT', 'kernel', 'instruction'];
 
 const THEMES = {
-  light: { text: '#1d1a15', leafText: '#ffffff', page: '#fbfaf7', low: 77, high: 86, other: '#e4e0d8', otherLeaf: '#77716a',
-    match: '#c4176f', matchText: '#ffffff', outline: '#000000' },
-  dark: { text: '#f3eee6', leafText: '#14120f', page: '#191714', low: 22, high: 30, other: '#34302b', otherLeaf: '#8f877c',
-    match: '#ffd23e', matchText: '#14120f', outline: '#ffffff' },
+  light: {
+    text: '#1d1a15',
+    leafText: '#ffffff',
+    page: '#fbfaf7',
+    low: 77,
+    high: 86,
+    other: '#e4e0d8',
+    otherLeaf: '#77716a',
+    match: '#c4176f',
+    matchText: '#ffffff',
+    outline: '#000000',
+  },
+  dark: {
+    text: '#f3eee6',
+    leafText: '#14120f',
+    page: '#191714',
+    low: 22,
+    high: 30,
+    other: '#34302b',
+    otherLeaf: '#8f877c',
+    match: '#ffd23e',
+    matchText: '#14120f',
+    outline: '#ffffff',
+  },
 };
 
 function hash(name) {
@@ -41,7 +61,9 @@ function rgb(hue, saturation, lightness) {
   const channel = (n) => {
     const k = (n + hue / 30) % 12;
     const value = lightness / 100 - a * Math.max(-1, Math.min(k - 3, 9 - k, 1));
-    return Math.round(255 * value).toString(16).padStart(2, '0');
+    return Math.round(255 * value)
+      .toString(16)
+      .padStart(2, '0');
   };
   return `#${channel(0)}${channel(8)}${channel(4)}`;
 }

@@ -20,19 +20,33 @@ function instructionRow(state, actions, sums, frame, node) {
   const caller = m.frame[m.parent[node]];
   const swatch = element('span', { className: 'swatch', title: kindOf(m, frame) });
   swatch.style.background = actions.colours().leaf(m.frames.type[frame] >> 1);
-  return element('tr', {}, shareCell(sums.total[frame], whole, percent(sums.total[frame], whole)),
+  return element(
+    'tr',
+    {},
+    shareCell(sums.total[frame], whole, percent(sums.total[frame], whole)),
     nameCell(state, actions, frame, node, cut(nameOf(m, frame), 56), swatch),
-    nameCell(state, actions, caller, m.parent[node], `${shorten(nameOf(m, caller), 48)} ${offsetOf(m, frame)}`),
-    moduleCell(m, frame));
+    nameCell(
+      state,
+      actions,
+      caller,
+      m.parent[node],
+      `${shorten(nameOf(m, caller), 48)} ${offsetOf(m, frame)}`,
+    ),
+    moduleCell(m, frame),
+  );
 }
 
 function functionRow(state, actions, sums, frame) {
   const m = state.model;
   const whole = m.total[state.zoom];
-  return element('tr', {}, shareCell(sums.own[frame], whole, percent(sums.own[frame], whole)),
+  return element(
+    'tr',
+    {},
+    shareCell(sums.own[frame], whole, percent(sums.own[frame], whole)),
     element('td', { className: 'number' }, percent(sums.total[frame], whole)),
     nameCell(state, actions, frame, -1, shorten(nameOf(m, frame), 90)),
-    moduleCell(m, frame));
+    moduleCell(m, frame),
+  );
 }
 
 export function showTables(state, actions, sums) {
@@ -45,10 +59,16 @@ export function showTables(state, actions, sums) {
   const places = heaviestNodes(m, state.zoom, leaves);
 
   byId('tables').replaceChildren(
-    table(`Top instructions${scope}`, ['Samples', 'Instruction', 'Function (where it is hottest)', 'Module'],
-      leaves.map((f) => instructionRow(state, actions, sums, f, places.get(f)))),
-    table(`Top functions${scope}`, ['Self', '#Total', 'Function', 'Module'],
-      functions.map((f) => functionRow(state, actions, sums, f))),
+    table(
+      `Top instructions${scope}`,
+      ['Samples', 'Instruction', 'Function (where it is hottest)', 'Module'],
+      leaves.map((f) => instructionRow(state, actions, sums, f, places.get(f))),
+    ),
+    table(
+      `Top functions${scope}`,
+      ['Self', '#Total', 'Function', 'Module'],
+      functions.map((f) => functionRow(state, actions, sums, f)),
+    ),
     button(state.long ? `Show ${SHORT}` : `Show ${LONG}`, 'Rows of the tables', actions.lengthen),
   );
 }
@@ -67,7 +87,10 @@ export function showLegend(state, actions, sums) {
 
   byId('legend').replaceChildren(
     element('span', { className: 'item heading' }, 'Leaves'),
-    ...leaves.slice(1).concat(leaves[0]).map(({ name, i, sum }) => legendItem(colours.leaf(i), name, roundPercent(sum, whole))),
+    ...leaves
+      .slice(1)
+      .concat(leaves[0])
+      .map(({ name, i, sum }) => legendItem(colours.leaf(i), name, roundPercent(sum, whole))),
     element('span', { className: 'item heading' }, 'Frames'),
     ...frames.map((kind) => legendItem(colours.kind(kind, ''), KIND_NAMES[kind])),
   );

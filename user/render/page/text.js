@@ -81,7 +81,11 @@ export function percent(part, whole) {
 
 export function roundPercent(part, whole) {
   const share = whole > 0 ? (100 * part) / whole : 0;
-  return share >= 10 ? `${Math.round(share)} %` : share >= 1 ? `${share.toFixed(1)} %` : percent(part, whole);
+  return share >= 10
+    ? `${Math.round(share)} %`
+    : share >= 1
+      ? `${share.toFixed(1)} %`
+      : percent(part, whole);
 }
 
 const STEPS = { nanoseconds: ['ns', 'µs', 'ms', 's'], other: ['', ' k', ' M', ' G', ' T'] };

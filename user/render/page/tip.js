@@ -18,7 +18,10 @@ function tipRows(state, node) {
     ['Of all', of(0)],
     ['Of the zoomed', state.zoom !== 0 && m.depth[node] > m.depth[state.zoom] ? of(state.zoom) : ''],
     ['Of its caller', node !== 0 && !leaf ? of(caller) : ''],
-    ['Of its function', leaf ? `${of(caller)}; ${percent(m.total[node], ownTotal(m, caller))} of its self` : ''],
+    [
+      'Of its function',
+      leaf ? `${of(caller)}; ${percent(m.total[node], ownTotal(m, caller))} of its self` : '',
+    ],
     ['Self', leaf ? '' : `${percent(own, m.total[0])} (${state.format(own)})`],
     ['Note', leaf && !meta.precise ? 'not precise: the slow one is often the instruction before' : ''],
   ];
@@ -29,7 +32,10 @@ export function showTip(state, node, x, y) {
   tip.hidden = node < 0;
   if (node < 0) return;
   const name = nameOf(state.model, state.model.frame[node]);
-  tip.replaceChildren(element('p', { className: 'code' }, cut(name, 600)), facts(element('dl', {}), tipRows(state, node)));
+  tip.replaceChildren(
+    element('p', { className: 'code' }, cut(name, 600)),
+    facts(element('dl', {}), tipRows(state, node)),
+  );
   const box = tip.getBoundingClientRect();
   const left = x + 16 + box.width > innerWidth ? x - 16 - box.width : x + 16;
   const top = y + 20 + box.height > innerHeight ? y - 12 - box.height : y + 20;
