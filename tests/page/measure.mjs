@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // measure.mjs [FILE…]: how long the page takes in a browser: minimum of five runs, each with a fresh browser;
 // never pass or fail. Without FILE, pages of 1,000 to 1,000,000 nodes by make_page. First paint is counted
-// from the start of navigation; zoom, unzoom and search from the event to the second frame after it, and beside
-// that what the script alone took.
+// from navigation; zoom, unzoom and search from the event to the second frame after it, and the script alone.
 import { statSync } from 'node:fs';
 import { launch } from './browser.mjs';
 import { makePage } from './page.mjs';
