@@ -333,7 +333,7 @@ static int read_long_numbers(const struct hl_elf *elf, size_t each, struct layou
 static int name_sections(struct hl_elf *elf, const uint32_t *offsets, uint32_t names)
 {
 	const struct hl_elf_section *strings = hl_elf_section_at(elf, names, SHT_STRTAB);
-	size_t len, i;
+	size_t len = 0, i;
 	int r;
 
 	if (!strings)
