@@ -207,7 +207,8 @@ static __always_inline void read_code(struct scratch *s, __u64 ip, bool user_mod
 					  : bpf_probe_read_kernel(s->count.code, left, (void *)ip);
 		s->count.code_len = error ? 0 : left;
 	}
-	if (!user_mode && !bpf_probe_read_kernel(s->count.before, HL_BEFORE_LEN, (void *)(ip - HL_BEFORE_LEN)))
+	if (!user_mode &&
+	    !bpf_probe_read_kernel(s->count.before, HL_BEFORE_LEN, (void *)(ip - HL_BEFORE_LEN)))
 		s->count.before_len = HL_BEFORE_LEN;
 }
 

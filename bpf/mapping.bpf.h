@@ -19,8 +19,9 @@
  * The layout of a node is no ABI: user space tests it on a thousand mappings before it trusts it.
  *
  * A node is 256 bytes, aligned to 256. An encoded pointer to it has the node's type in bits 3 to 6; that in
- * the tree's root has 2 in its low two bits, or it is no node but a single mapping. Word 0 is the parent, then come the pivots, then the slots. Slot i
- * covers the addresses up to and including pivot i; a pivot of zero after the first ends the list.
+ * the tree's root has 2 in its low two bits, or it is no node but a single mapping. Word 0 is the parent,
+ * then come the pivots, then the slots. Slot i covers the addresses up to and including pivot i; a pivot of
+ * zero after the first ends the list.
  */
 
 #include "file.bpf.h"
@@ -31,11 +32,11 @@ enum maple_type {
 	MAPLE_ARANGE_64 = 3,
 };
 
-#define MAPLE_LEVELS	    6 /* 16⁶ mappings */
+#define MAPLE_LEVELS        6 /* 16⁶ mappings */
 #define MAPLE_RANGE_PIVOTS  15
 #define MAPLE_ARANGE_PIVOTS 9
-#define VM_EXEC		    4UL
-#define PAGE_SHIFT	    12
+#define VM_EXEC             4UL
+#define PAGE_SHIFT          12
 
 /* Which word of the node in the scratch is the slot that covers @address. Its own function: proved once. */
 __noinline int maple_slot(__u64 address, __u32 n_pivots)

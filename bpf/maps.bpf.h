@@ -15,10 +15,10 @@
  */
 
 /* Knobs, set before loading; what they switch off the verifier removes. */
-const volatile __u64 stack_seed = 0;	      /* makes stack ids unguessable, so that none can be forged */
+const volatile __u64 stack_seed = 0;          /* makes stack ids unguessable, so that none can be forged */
 const volatile __u32 max_user_frames = 127;   /* at most HL_MAX_FRAMES */
 const volatile __u32 max_kernel_frames = 127; /* perf_event_max_stack */
-const volatile __u32 slow_ns = 0;	      /* tests: time lost between reading the side and counting */
+const volatile __u32 slow_ns = 0;             /* tests: time lost between reading the side and counting */
 const volatile __u64 idle_start = 0, idle_end = 0; /* __cpuidle_text */
 const volatile __u64 irq_start[HL_MAX_IRQ_RANGES] = {}, irq_end[HL_MAX_IRQ_RANGES] = {};
 const volatile __u32 n_irq_ranges = 0;
@@ -68,8 +68,8 @@ struct {
 	__type(value, struct hl_counters);
 } counters SEC(".maps");
 
-#define MAPPING_CACHE 8 /* a power of two */
-#define CHUNK	      1024 /* bytes of stack read at a time; a power of two, never crosses a page */
+#define MAPPING_CACHE 8    /* a power of two */
+#define CHUNK         1024 /* bytes of stack read at a time; a power of two, never crosses a page */
 #define NODE_WORDS    32   /* of a maple node: 256 bytes */
 
 enum mapping_kind {
@@ -109,7 +109,7 @@ struct scratch {
 	__u64 ip, sp, bp; /* ip is a lookup address: see abi.h */
 	__u64 hash;
 	__u64 chunk_address; /* 0: none */
-	__u32 word; /* bytes of a stack slot: 8 or 4 */
+	__u32 word;          /* bytes of a stack slot: 8 or 4 */
 	__u32 reserved;
 	__u8 chunk[CHUNK];
 	/* the sample */
@@ -148,7 +148,10 @@ static __always_inline void count_more(enum hl_counter which, __u64 n)
 /* Counts a failed map update by its error; @which is the first of four counters: full, busy, nomem, other. */
 static __always_inline void count_error(enum hl_counter which, long error)
 {
-	int n = error == -7 /* E2BIG */ ? 0 : error == -16 /* EBUSY */ ? 1 : error == -12 /* ENOMEM */ ? 2 : 3;
+	int n = error == -7 /* E2BIG */     ? 0
+		: error == -16 /* EBUSY */  ? 1
+		: error == -12 /* ENOMEM */ ? 2
+					    : 3;
 	__u32 zero = 0;
 	struct hl_counters *c = bpf_map_lookup_elem(&counters, &zero);
 

@@ -48,10 +48,9 @@ static __always_inline __u64 pid_namespace(struct task_struct *task)
 	unsigned int level = BPF_CORE_READ(pid, level);
 	struct upid upid;
 
-	if (level > 32 ||
-	    bpf_probe_read_kernel(&upid, bpf_core_type_size(struct upid),
-				  (void *)pid + bpf_core_field_offset(struct pid, numbers) +
-					  level * bpf_core_type_size(struct upid)))
+	if (level > 32 || bpf_probe_read_kernel(&upid, bpf_core_type_size(struct upid),
+						(void *)pid + bpf_core_field_offset(struct pid, numbers) +
+							level * bpf_core_type_size(struct upid)))
 		return 0;
 	return BPF_CORE_READ(upid.ns, ns.inum);
 }

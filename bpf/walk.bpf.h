@@ -61,10 +61,10 @@ static __always_inline bool read_slot(struct scratch *s, __u64 address, __u64 *r
  */
 __noinline int follows_call(__u64 bytes)
 {
-#define AT(i) ((__u32)(bytes >> (8 * (i))) & 0xff)
+#define AT(i)     ((__u32)(bytes >> (8 * (i))) & 0xff)
 #define IS_FF2(i) (AT(i) == 0xff && ((AT((i) + 1) >> 3) & 7) == 2)
-#define MOD(i) (AT((i) + 1) >> 6)
-#define RM(i) (AT((i) + 1) & 7)
+#define MOD(i)    (AT((i) + 1) >> 6)
+#define RM(i)     (AT((i) + 1) & 7)
 	if (AT(2) == 0xe8)
 		return 1;
 	if (IS_FF2(5) && (MOD(5) == 3 || (MOD(5) == 0 && RM(5) != 4 && RM(5) != 5)))

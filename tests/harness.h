@@ -21,11 +21,14 @@ struct hl_test {
 	unsigned int timeout; /* seconds; 0: 60 */
 } __attribute__((aligned(32)));
 
+/* The formatter would put one word a line. */
+/* clang-format off */
 #define HL_TEST_TIMEOUT(test_name, seconds)                                                               \
 	static void test_##test_name(void);                                                               \
 	__attribute__((used, section("hl_tests"), aligned(32))) static const struct hl_test               \
 		test_row_##test_name = { #test_name, test_##test_name, (seconds) };                       \
 	static void test_##test_name(void)
+/* clang-format on */
 #define HL_TEST(test_name) HL_TEST_TIMEOUT(test_name, 0)
 
 /* Ends the test as failed, with a message in printf's form. */
@@ -40,25 +43,25 @@ void hl_test_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 #define SKIP(...) hl_test_skip(__VA_ARGS__)
 #define NOTE(...) hl_test_note(__VA_ARGS__)
 
-#define CHECK(cond)                                                                                       \
-	do {                                                                                              \
-		if (!(cond))                                                                              \
-			FAIL("does not hold: %s", #cond);                                                 \
+#define CHECK(cond)                                       \
+	do {                                              \
+		if (!(cond))                              \
+			FAIL("does not hold: %s", #cond); \
 	} while (0)
 
-#define CHECK_INT(got, want)                                                                              \
-	do {                                                                                              \
-		long long got_ = (long long)(got), want_ = (long long)(want);                             \
-		if (got_ != want_)                                                                        \
-			FAIL("%s is %lld (0x%llx), should be %lld (0x%llx)", #got, got_, got_, want_,     \
-			     want_);                                                                      \
+#define CHECK_INT(got, want)                                                                          \
+	do {                                                                                          \
+		long long got_ = (long long)(got), want_ = (long long)(want);                         \
+		if (got_ != want_)                                                                    \
+			FAIL("%s is %lld (0x%llx), should be %lld (0x%llx)", #got, got_, got_, want_, \
+			     want_);                                                                  \
 	} while (0)
 
-#define CHECK_STR(got, want)                                                                              \
-	do {                                                                                              \
-		const char *got_ = (got), *want_ = (want);                                                \
-		if (!got_ || strcmp(got_, want_) != 0)                                                    \
-			FAIL("%s is \"%s\", should be \"%s\"", #got, got_ ? got_ : "(null)", want_);      \
+#define CHECK_STR(got, want)                                                                         \
+	do {                                                                                         \
+		const char *got_ = (got), *want_ = (want);                                           \
+		if (!got_ || strcmp(got_, want_) != 0)                                               \
+			FAIL("%s is \"%s\", should be \"%s\"", #got, got_ ? got_ : "(null)", want_); \
 	} while (0)
 
 /*

@@ -12,13 +12,13 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wpadded"
 
-#define HL_COMM_LEN	 16
-#define HL_CODE_LEN	 16  /* code bytes copied at the IP: an instruction has at most 15 */
-#define HL_BEFORE_LEN	 8   /* code bytes copied in front of a kernel IP */
-#define HL_FILE_NAME_LEN 56  /* of a file's base name, cut */
-#define HL_MAX_FRAMES	 512 /* user frames of one stack; the limit in force is an option. A power of two */
+#define HL_COMM_LEN          16
+#define HL_CODE_LEN          16 /* code bytes copied at the IP: an instruction has at most 15 */
+#define HL_BEFORE_LEN        8  /* code bytes copied in front of a kernel IP */
+#define HL_FILE_NAME_LEN     56 /* of a file's base name, cut */
+#define HL_MAX_FRAMES        512 /* user frames of one stack; the limit in force is an option. A power of two */
 #define HL_MAX_KERNEL_FRAMES 128 /* likewise of a kernel stack; the kernel's own default limit is 127 */
-#define HL_MAX_IRQ_RANGES 8
+#define HL_MAX_IRQ_RANGES    8
 
 /*
  * A frame is one u64: where to look a name up. With bit 63 set it is a raw address: a kernel address has
@@ -27,14 +27,14 @@
  * for the frame that entered the kernel and for one interrupted by a signal; for every caller it is the
  * return address minus one, which lies inside the call.
  */
-#define HL_FRAME_RAW	    (1ULL << 63)
+#define HL_FRAME_RAW        (1ULL << 63)
 #define HL_FRAME_FILE_SHIFT 44
-#define HL_FRAME_OFFSET	    ((1ULL << HL_FRAME_FILE_SHIFT) - 1)
-#define HL_FILE_NONE	    0
-#define HL_FILE_VDSO	    1 /* the 64-bit vDSO */
-#define HL_FILE_VDSO32	    2
-#define HL_FILE_FIRST	    3
-#define HL_FILE_LIMIT	    (1u << 19)
+#define HL_FRAME_OFFSET     ((1ULL << HL_FRAME_FILE_SHIFT) - 1)
+#define HL_FILE_NONE        0
+#define HL_FILE_VDSO        1 /* the 64-bit vDSO */
+#define HL_FILE_VDSO32      2
+#define HL_FILE_FIRST       3
+#define HL_FILE_LIMIT       (1u << 19)
 
 /* Stack ids are odd but for these. */
 #define HL_STACK_NONE 0 /* there are no callers */
@@ -42,16 +42,16 @@
 
 /* Why a user walk ended. All but COMPLETE and NO_USER mark a stack that did not reach its start. */
 enum hl_walk_end {
-	HL_WALK_COMPLETE = 0,	  /* the thread's first frame */
-	HL_WALK_NO_USER = 1,	  /* there is no user stack to walk: kernel thread, exiting, interrupt work */
-	HL_WALK_DEPTH = 2,	  /* more frames than the limit */
-	HL_WALK_NO_MAPPING = 3,	  /* the next address lies in no executable mapping */
-	HL_WALK_NO_CALL = 4,	  /* no call instruction stands before the next address */
-	HL_WALK_BAD_FP = 5,	  /* the frame pointer leads nowhere near the stack */
-	HL_WALK_FAULT = 6,	  /* the stack's memory could not be read */
-	HL_WALK_EXEC = 7,	  /* in execve: the saved registers are the old program's */
-	HL_WALK_BAD_CFA = 8,	  /* the frame computed lies below the one before */
-	HL_WALK_IP_UNMAPPED = 9,  /* the sampled address itself lies in no executable mapping */
+	HL_WALK_COMPLETE = 0,    /* the thread's first frame */
+	HL_WALK_NO_USER = 1,     /* there is no user stack to walk: kernel thread, exiting, interrupt work */
+	HL_WALK_DEPTH = 2,       /* more frames than the limit */
+	HL_WALK_NO_MAPPING = 3,  /* the next address lies in no executable mapping */
+	HL_WALK_NO_CALL = 4,     /* no call instruction stands before the next address */
+	HL_WALK_BAD_FP = 5,      /* the frame pointer leads nowhere near the stack */
+	HL_WALK_FAULT = 6,       /* the stack's memory could not be read */
+	HL_WALK_EXEC = 7,        /* in execve: the saved registers are the old program's */
+	HL_WALK_BAD_CFA = 8,     /* the frame computed lies below the one before */
+	HL_WALK_IP_UNMAPPED = 9, /* the sampled address itself lies in no executable mapping */
 	HL_WALK_KERNEL_LIMIT = 10, /* a kernel stack that ended at perf_event_max_stack */
 	HL_WALK_MAX = 11,
 };
@@ -63,16 +63,16 @@ enum hl_mode {
 };
 
 /* hl_count_key.flags, hl_process.flags */
-#define HL_FLAG_IRQ	1 /* interrupt work: the process is not its cause */
+#define HL_FLAG_IRQ     1 /* interrupt work: the process is not its cause */
 #define HL_FLAG_KTHREAD 2 /* kernel thread or io worker without a user stack of its own */
-#define HL_FLAG_IDLE	4 /* pid 0, not in its idle instruction */
-#define HL_FLAG_RAW	8 /* user addresses are raw: user space translates them by /proc/PID/maps */
+#define HL_FLAG_IDLE    4 /* pid 0, not in its idle instruction */
+#define HL_FLAG_RAW     8 /* user addresses are raw: user space translates them by /proc/PID/maps */
 
 /* hl_count_key.cgroup_kind: what `cgroup` is the id of */
 enum hl_cgroup_kind {
 	HL_CGROUP_V2 = 0,
 	HL_CGROUP_V1_MEMORY = 1, /* where the v2 id is the root's */
-	HL_CGROUP_PID_NS = 2,	 /* inode of the pid namespace, where both are */
+	HL_CGROUP_PID_NS = 2,    /* inode of the pid namespace, where both are */
 };
 
 struct hl_process_key {
@@ -84,13 +84,13 @@ struct hl_process_key {
 struct hl_count_key {
 	struct hl_process_key process;
 	__u64 cgroup;
-	__u64 kernel_stack; /* id of the callers in the kernel */
-	__u64 user_stack;   /* id of the callers in user space */
-	__u64 ip;	    /* the instruction, as a frame */
-	__u64 code_hash;    /* of the code bytes where `ip` is a raw user address, else 0 */
+	__u64 kernel_stack;     /* id of the callers in the kernel */
+	__u64 user_stack;       /* id of the callers in user space */
+	__u64 ip;               /* the instruction, as a frame */
+	__u64 code_hash;        /* of the code bytes where `ip` is a raw user address, else 0 */
 	char comm[HL_COMM_LEN]; /* of the thread */
-	__u8 mode;	    /* enum hl_mode, of the instruction */
-	__u8 flags;	    /* HL_FLAG_* */
+	__u8 mode;              /* enum hl_mode, of the instruction */
+	__u8 flags;             /* HL_FLAG_* */
 	__u8 cgroup_kind;
 	__u8 event;
 	__u32 reserved;
@@ -107,7 +107,7 @@ struct hl_count {
 
 struct hl_stack_head {
 	__u32 n;
-	__u8 end;	/* enum hl_walk_end */
+	__u8 end; /* enum hl_walk_end */
 	__u8 is_kernel;
 	__u16 reserved;
 };
@@ -120,9 +120,9 @@ struct hl_stack {
 
 struct hl_process {
 	char comm[HL_COMM_LEN]; /* of the group leader */
-	__u32 exe;		/* file id of its executable, 0: none */
-	__u32 flags;		/* HL_FLAG_KTHREAD */
-	__u32 parent;		/* tgid */
+	__u32 exe;              /* file id of its executable, 0: none */
+	__u32 flags;            /* HL_FLAG_KTHREAD */
+	__u32 parent;           /* tgid */
 	__u32 reserved;
 };
 
@@ -147,7 +147,7 @@ struct hl_file {
 struct hl_file_event {
 	struct hl_file_key key;
 	__u64 start, end; /* the mapping */
-	__u64 offset;	  /* of `start` in the file */
+	__u64 offset;     /* of `start` in the file */
 	__u32 id;
 	__u32 tgid;
 	__u32 tid;
@@ -157,19 +157,19 @@ struct hl_file_event {
 
 /* One counter a row; declared here only. */
 enum hl_counter {
-	HL_COUNTER_SEEN = 0,	     /* runs of the program: every sample that was delivered */
-	HL_COUNTER_IDLE = 1,	     /* of the idle task in its idle instruction: not kept */
+	HL_COUNTER_SEEN = 0,         /* runs of the program: every sample that was delivered */
+	HL_COUNTER_IDLE = 1,         /* of the idle task in its idle instruction: not kept */
 	HL_COUNTER_FILTERED = 2,     /* of processes that were not asked for */
 	HL_COUNTER_IDLE_PERIODS = 3, /* sum of periods of IDLE */
-	HL_COUNTER_PERIODS = 4,	     /* sum of periods of SEEN */
+	HL_COUNTER_PERIODS = 4,      /* sum of periods of SEEN */
 	/* lost samples */
-	HL_COUNTER_NO_SIDE = 5,	      /* internal maps missing */
-	HL_COUNTER_COUNTS_FULL = 6,   /* count map full (E2BIG) */
-	HL_COUNTER_COUNTS_BUSY = 7,   /* count map locked on this CPU (EBUSY) */
-	HL_COUNTER_COUNTS_NOMEM = 8,  /* ENOMEM */
-	HL_COUNTER_COUNTS_OTHER = 9,  /* any other error */
+	HL_COUNTER_NO_SIDE = 5,      /* internal maps missing */
+	HL_COUNTER_COUNTS_FULL = 6,  /* count map full (E2BIG) */
+	HL_COUNTER_COUNTS_BUSY = 7,  /* count map locked on this CPU (EBUSY) */
+	HL_COUNTER_COUNTS_NOMEM = 8, /* ENOMEM */
+	HL_COUNTER_COUNTS_OTHER = 9, /* any other error */
 	/* samples that are kept but lack something */
-	HL_COUNTER_STACK_FULL = 10,   /* stack map full: counted without that stack */
+	HL_COUNTER_STACK_FULL = 10, /* stack map full: counted without that stack */
 	HL_COUNTER_STACK_BUSY = 11,
 	HL_COUNTER_STACK_NOMEM = 12,
 	HL_COUNTER_STACK_OTHER = 13,
@@ -197,7 +197,7 @@ enum hl_selftest_op {
 
 struct hl_selftest {
 	__u64 start, end; /* of the executable mapping that covers the address; 0: none does */
-	__u64 frame;	  /* of the address */
+	__u64 frame;      /* of the address */
 };
 
 #pragma GCC diagnostic pop

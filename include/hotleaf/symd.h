@@ -49,15 +49,15 @@ struct hl_symd_reply {
 };
 
 struct hl_symd_file {
-	__u8 binary_id[16];   /* first half of the SHA-256 over executable segments and build-id */
-	__u8 build_id[64];    /* as the file declares it */
-	__u32 build_id_len;   /* 0: none */
-	__u32 debuglink_crc;  /* of the separate debug file */
-	char debuglink[256];  /* its base name, "" if none; never a path */
-	__u32 machine;	      /* e_machine */
-	__u32 n_segments;     /* executable PT_LOADs */
-	__u32 n_symbols;      /* in the merged table */
-	__u32 has_symtab;     /* the file itself has .symtab, so a debug file is not needed for names */
+	__u8 binary_id[16];  /* first half of the SHA-256 over executable segments and build-id */
+	__u8 build_id[64];   /* as the file declares it */
+	__u32 build_id_len;  /* 0: none */
+	__u32 debuglink_crc; /* of the separate debug file */
+	char debuglink[256]; /* its base name, "" if none; never a path */
+	__u32 machine;       /* e_machine */
+	__u32 n_segments;    /* executable PT_LOADs */
+	__u32 n_symbols;     /* in the merged table */
+	__u32 has_symtab;    /* the file itself has .symtab, so a debug file is not needed for names */
 };
 
 enum hl_symd_place {
@@ -67,7 +67,7 @@ enum hl_symd_place {
 };
 
 #define HL_SYMD_WANT_TEXT 1u /* the sampled instruction: decode `code` */
-#define HL_SYMD_CODE_32	  2u /* 32-bit code */
+#define HL_SYMD_CODE_32   2u /* 32-bit code */
 #define HL_SYMD_SW_CLOCK  4u /* the event is a software clock: look for "interrupts were off" */
 
 struct hl_symd_query {
@@ -81,19 +81,19 @@ struct hl_symd_query {
 	__u32 before_len; /* 0 or 8 */
 };
 
-#define HL_SYMD_NAMED	  1u  /* `name` is a symbol's */
+#define HL_SYMD_NAMED     1u  /* `name` is a symbol's */
 #define HL_SYMD_UNDECODED 2u  /* no decoder knows the bytes */
 #define HL_SYMD_NO_BYTES  4u  /* neither the sample nor the file gave code bytes */
 #define HL_SYMD_IRQS_OFF  8u  /* the sample was delayed to where interrupts are enabled again */
 #define HL_SYMD_UNMAPPED  16u /* no executable segment covers the offset: `address` is the offset */
-#define HL_SYMD_MODULE	  32u /* kernel: `module` names a module or "bpf" */
+#define HL_SYMD_MODULE    32u /* kernel: `module` names a module or "bpf" */
 
 struct hl_symd_answer {
-	__u64 address;	/* ELF address; kernel: link-time address of vmlinux, or the running one in modules */
+	__u64 address;  /* ELF address; kernel: link-time address of vmlinux, or the running one in modules */
 	__u64 function; /* start of the function that covers it; = address where none is known */
-	__u64 size;	/* of the function; 0: unknown */
-	__u64 target;	/* of a direct branch, else 0 */
-	__u32 name;	/* offset of the demangled name, or of the raw one; length 0: nameless */
+	__u64 size;     /* of the function; 0: unknown */
+	__u64 target;   /* of a direct branch, else 0 */
+	__u32 name;     /* offset of the demangled name, or of the raw one; length 0: nameless */
 	__u32 name_len;
 	__u32 text; /* offset of the instruction's text, length 0 if none was asked for or there is none */
 	__u32 text_len;
@@ -101,7 +101,7 @@ struct hl_symd_answer {
 	__u32 module_len;
 	__u32 first_inlined; /* index of the first inlined frame; reserved, n_inlined is 0 for now */
 	__u32 n_inlined;
-	__u16 flags;	/* HL_SYMD_NAMED, … */
+	__u16 flags;     /* HL_SYMD_NAMED, … */
 	__u8 insn_class; /* enum hl_insn_class */
 	__u8 insn_len;
 	__u32 reserved;

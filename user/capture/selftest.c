@@ -219,14 +219,16 @@ static const volatile call_fn calls[CALLS];
 		calls[(i) + 1](c);                                                   \
 		__asm__ volatile("" ::: "memory"); /* so that the call is no jump */ \
 	}
-CALL(0)
-CALL(1) CALL(2) CALL(3) CALL(4) CALL(5) CALL(6) CALL(7) CALL(8)
+/* Calls without semicolons confuse the formatter. */
+/* clang-format off */
+CALL(0) CALL(1) CALL(2) CALL(3) CALL(4) CALL(5) CALL(6) CALL(7) CALL(8)
 
-	static __attribute__((noinline)) void call_9(struct chain *c)
+static __attribute__((noinline)) void call_9(struct chain *c)
 {
 	c->returns[9] = (uint64_t)(uintptr_t)__builtin_return_address(0);
 	c->n = test_run(c->t->prog_fd, HL_SELFTEST_WALK, 0);
 }
+/* clang-format on */
 
 static const volatile call_fn calls[CALLS] = { call_0, call_1, call_2, call_3, call_4,
 					       call_5, call_6, call_7, call_8, call_9 };
