@@ -6,8 +6,6 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define USER_CS_32 0x23
-
 __noinline int is_irq_entry(__u64 address)
 {
 	__u32 i;
@@ -147,43 +145,39 @@ static __always_inline void walk_by_kernel(struct bpf_perf_event_data *ctx, stru
 		s->stack.head.end = HL_WALK_DEPTH;
 }
 
+/* The registers with which the task runs, or last ran, in user space. */
+static __always_inline bool read_user_registers(struct bpf_perf_event_data *ctx, struct scratch *s,
+						struct task_struct *task)
+{
+	void *saved = (void *)bpf_task_pt_regs(task);
+
+	if (s->key.mode == HL_MODE_KERNEL)
+		return bpf_probe_read_kernel(&s->leaf, sizeof(s->leaf), saved) == 0;
+	s->leaf = ctx->regs;
+	return true;
+}
+
 /* The user's part: the leaf's frame if it was user code, and its callers. */
 static __always_inline void sample_user(struct bpf_perf_event_data *ctx, struct scratch *s,
 					struct task_struct *task, __u32 on_side)
 {
 	bool user_mode = s->key.mode != HL_MODE_KERNEL;
-	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
-	__u64 ip, sp, bp, cs;
 
-	if (user_mode) {
-		ip = ctx->regs.rip;
-		sp = ctx->regs.rsp;
-		bp = ctx->regs.rbp;
-		cs = ctx->regs.cs;
-	} else {
-		struct pt_regs saved;
-
-		if (bpf_probe_read_kernel(&saved, sizeof(saved), regs))
-			return;
-		ip = saved.rip;
-		sp = saved.rsp;
-		bp = saved.rbp;
-		cs = saved.cs;
-	}
-	walk_begin(s, sp, bp, (cs & 0xffff) == USER_CS_32 ? 4 : 8);
+	if (!read_user_registers(ctx, s, task))
+		return;
+	walk_begin(s);
 	mapping_begin(s, task->mm);
-	s->ip = ip;
 	if (!use_mappings) {
-		s->key.ip = user_mode ? HL_FRAME_RAW | ip : s->key.ip;
+		s->key.ip = user_mode ? HL_FRAME_RAW | s->ip : s->key.ip;
 		walk_by_kernel(ctx, s, user_mode);
 	} else if (in_execve(task)) {
 		s->stack.head.end = HL_WALK_EXEC;
-	} else if (find_mapping(ip) == MAPPING_NONE) {
-		s->key.ip = user_mode ? HL_FRAME_RAW | ip : s->key.ip;
+	} else if (find_mapping(s->ip) == MAPPING_NONE) {
+		s->key.ip = user_mode ? HL_FRAME_RAW | s->ip : s->key.ip;
 		s->stack.head.end = HL_WALK_IP_UNMAPPED;
 	} else {
 		if (user_mode)
-			s->key.ip = s->found.base + ip;
+			s->key.ip = s->found.base + s->ip;
 		if (user_mode || append_frame(s))
 			walk_on(s);
 	}
@@ -375,7 +369,6 @@ int self_test(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 op = ctx->args[0], address = ctx->args[1];
 	struct scratch *s = get_scratch();
-	struct pt_regs regs;
 
 	if (s && op == HL_SELFTEST_WARM)
 		return warm_allocator(s, address);
@@ -392,10 +385,9 @@ int self_test(struct bpf_raw_tracepoint_args *ctx)
 		selftest.frame = s->found.base + address;
 		return s->found.kind;
 	}
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
+	if (bpf_probe_read_kernel(&s->leaf, sizeof(s->leaf), (void *)bpf_task_pt_regs(task)))
 		return -1;
-	walk_begin(s, regs.rsp, regs.rbp, 8);
-	s->ip = regs.rip;
+	walk_begin(s);
 	if (find_mapping(s->ip) == MAPPING_NONE || !append_frame(s))
 		return -1;
 	walk_on(s);

@@ -111,6 +111,8 @@ static __always_inline bool describe_mapping(struct scratch *s, __u64 address)
 
 			s->found.kind = MAPPING_FILE;
 			s->found.base = (id << HL_FRAME_FILE_SHIFT) - start;
+			if (s->word == 8)
+				s->found.table = vdso_table;
 		}
 		return true;
 	}
@@ -126,6 +128,7 @@ static __always_inline bool describe_mapping(struct scratch *s, __u64 address)
 	send_file_event(s, known, file, start, end, offset);
 	s->found.kind = MAPPING_FILE;
 	s->found.base = ((__u64)known->id << HL_FRAME_FILE_SHIFT) + offset - start;
+	s->found.table = known->table;
 	return known->settled;
 }
 

@@ -7,6 +7,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <hotleaf/abi.h>
+#include <hotleaf/unwind.h>
 
 /*
  * What a sample is written to exists twice, as side 0 and side 1. A run reads `side` once and writes to that
@@ -30,6 +31,7 @@ __u32 side = 0;
 __u32 files_generation = 0; /* raised when an id may mean another file */
 __u32 next_file_id = HL_FILE_FIRST;
 struct hl_selftest selftest = {};
+struct hl_file_table vdso_table = {}; /* of HL_FILE_VDSO, which is no file */
 
 /* The inner maps are made by user space, which knows the sizes; these two only say what they look like. */
 struct {
@@ -51,6 +53,22 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 256 * 1024);
 } file_events SEC(".maps");
+
+/* Unwind tables: slabs of words, filled by user space through its own mapping of them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, HL_SLABS);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+} slabs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, HL_RULES);
+	__type(key, __u32);
+	__type(value, struct hl_unwind_rule);
+} rules SEC(".maps");
 
 /* Thread groups to sample, where use_targets. */
 struct {
@@ -83,6 +101,7 @@ struct mapping {
 	__u64 start, end;
 	__u64 base;
 	__u64 kind;
+	struct hl_file_table table;
 };
 
 /* Which address space the cached mappings belong to; any change empties the cache. */
@@ -107,6 +126,10 @@ struct scratch {
 	__u64 node[NODE_WORDS];
 	/* the walk */
 	__u64 ip, sp, bp; /* ip is a lookup address: see abi.h */
+	__u64 caller;     /* the return address that a rule found */
+	struct hl_unwind_rule rule;
+	struct pt_regs leaf; /* registers of the frame below all callers … */
+	__u64 leaf_valid;    /* … while that is the one being left */
 	__u64 hash;
 	__u64 chunk_address; /* 0: none */
 	__u32 word;          /* bytes of a stack slot: 8 or 4 */

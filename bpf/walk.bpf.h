@@ -9,20 +9,22 @@
  * new address is tested, and only then a frame is appended. Nothing is invented: an address that lies in no
  * executable mapping, or that was found by frame pointer and follows no call, ends the walk with a reason.
  *
- * Rules: by frame pointer (below), and for the frame that a signal handler returns to.
+ * The rule comes from the unwind table of the file that the frame lies in (table.bpf.h). Where that has
+ * none, in JIT code, in files without a table and in functions that it does not know, it is the frame
+ * pointer's. A signal handler returns to a trampoline, which is known by its rule or by its code.
  */
 
-#include "mapping.bpf.h"
+#include "table.bpf.h"
 
 #define MAX_FRAME_BYTES (8ULL << 20) /* a frame pointer further from the stack pointer is none */
+#define MAX_STACK_BYTES (1ULL << 30) /* of one frame by a table: alloca and large arrays are legal */
+#define USER_CS_32      0x23
 
 /* uc_mcontext in struct ucontext (asm/sigcontext.h, x86-64): its gregs follow flags, link and stack_t. */
 #define SIGFRAME_REGS 40
 #define SIGFRAME_RBP  10
 #define SIGFRAME_RSP  15
 #define SIGFRAME_RIP  16
-
-enum { STEP_FAILED = 0, STEP_FOUND = 1 };
 
 static __always_inline bool stop_walk(struct scratch *s, enum hl_walk_end end)
 {
@@ -124,27 +126,136 @@ static __always_inline bool append_frame(struct scratch *s)
 	return true;
 }
 
-/* Rule: %rbp points at the saved %rbp, with the return address above it. @ret is the return address. */
-static __always_inline bool rule_frame_pointer(struct scratch *s, __u64 *ret)
+/* Where the frame pointer's rule fails, a table that is still to come may be what is missing. */
+static __always_inline bool stop_without_table(struct scratch *s, enum hl_walk_end end)
+{
+	bool pending = s->found.kind == MAPPING_FILE && s->found.table.state == HL_TABLE_PENDING;
+
+	return stop_walk(s, pending ? HL_WALK_NO_TABLE : end);
+}
+
+/* Rule: %rbp points at the saved %rbp, with the return address above it. True: the walk has ended. */
+static __always_inline bool rule_frame_pointer(struct scratch *s)
 {
 	__u64 bp = s->bp, saved;
 
-	*ret = 0;
-	if (bp == 0) {
-		stop_walk(s, HL_WALK_COMPLETE);
-		return false;
-	}
-	if (bp < s->sp || bp - s->sp >= MAX_FRAME_BYTES) {
-		stop_walk(s, HL_WALK_BAD_FP);
-		return false;
-	}
-	if (!read_slot(s, bp, &saved) || !read_slot(s, bp + s->word, ret)) {
-		stop_walk(s, HL_WALK_FAULT);
-		return false;
-	}
+	if (bp == 0)
+		return stop_walk(s, HL_WALK_COMPLETE);
+	if (bp < s->sp || bp - s->sp >= MAX_FRAME_BYTES)
+		return stop_without_table(s, HL_WALK_BAD_FP);
+	if (!read_slot(s, bp, &saved) || !read_slot(s, bp + s->word, &s->caller))
+		return stop_walk(s, HL_WALK_FAULT);
 	s->sp = bp + 2 * s->word;
 	s->bp = saved;
-	return true;
+	return false;
+}
+
+/* The value of DWARF register @number in the frame below all callers (System V psABI, figure 3.36). */
+static __always_inline __u64 leaf_register(const struct pt_regs *r, __u32 number)
+{
+	switch (number) {
+	case 0:
+		return r->rax;
+	case 1:
+		return r->rdx;
+	case 2:
+		return r->rcx;
+	case 3:
+		return r->rbx;
+	case 4:
+		return r->rsi;
+	case 5:
+		return r->rdi;
+	case 6:
+		return r->rbp;
+	case 7:
+		return r->rsp;
+	case 8:
+		return r->r8;
+	case 9:
+		return r->r9;
+	case 10:
+		return r->r10;
+	case 11:
+		return r->r11;
+	case 12:
+		return r->r12;
+	case 13:
+		return r->r13;
+	case 14:
+		return r->r14;
+	case 15:
+		return r->r15;
+	default:
+		return 0;
+	}
+}
+
+/* The canonical frame address by the rule in the scratch; 0 if it cannot be had. */
+static __always_inline __u64 compute_cfa(struct scratch *s)
+{
+	const struct hl_unwind_rule *rule = &s->rule;
+	__s64 off = rule->cfa_off;
+	__u64 slot;
+
+	switch (rule->cfa_kind) {
+	case HL_CFA_RSP:
+		return s->sp + off;
+	case HL_CFA_RBP:
+		return s->bp + off;
+	case HL_CFA_PLT:
+		return s->sp + 8 + ((__s64)(s->ip & 15) >= off ? 8 : 0);
+	case HL_CFA_DEREF_RBP:
+	case HL_CFA_DEREF_RSP:
+		slot = (rule->cfa_kind == HL_CFA_DEREF_RBP ? s->bp : s->sp) + (__s16)rule->cfa_off;
+		if (!read_slot(s, slot, &slot))
+			return 0;
+		return slot + (rule->cfa_off >> 16);
+	case HL_CFA_REG:
+		return s->leaf_valid ? leaf_register(&s->leaf, off & 0xff) + (off >> 8) : 0;
+	case HL_CFA_RA_IN_REG:
+		return s->leaf_valid ? s->sp + (off >> 8) : 0;
+	case HL_CFA_RBX:
+		return s->leaf_valid ? s->leaf.rbx + off : 0;
+	default:
+		return 0;
+	}
+}
+
+/* Restores the caller's %rbp by the rule in the scratch. False: its slot could not be read. */
+static __always_inline bool restore_bp(struct scratch *s, __u64 cfa)
+{
+	__u64 slot;
+
+	if (s->rule.fp_kind == HL_FP_CFA)
+		slot = cfa + s->rule.fp_off;
+	else if (s->rule.fp_kind == HL_FP_DEREF_RBP)
+		slot = s->bp + s->rule.fp_off;
+	else
+		return true;
+	return read_slot(s, slot, &s->bp);
+}
+
+/* Rule: as the table says. True: the walk has ended. */
+static __always_inline bool rule_table(struct scratch *s)
+{
+	__u64 cfa;
+
+	if (s->rule.cfa_kind == HL_CFA_STOP)
+		return stop_walk(s, HL_WALK_COMPLETE);
+	if (s->rule.cfa_kind == HL_CFA_UNSUPPORTED)
+		return stop_walk(s, HL_WALK_UNSUPPORTED);
+	cfa = compute_cfa(s);
+	if (cfa <= s->sp || cfa - s->sp >= MAX_STACK_BYTES)
+		return stop_walk(s, cfa ? HL_WALK_BAD_CFA : HL_WALK_UNSUPPORTED);
+	if (s->rule.cfa_kind == HL_CFA_RA_IN_REG)
+		s->caller = leaf_register(&s->leaf, s->rule.cfa_off & 0xff);
+	else if (!read_slot(s, cfa - 8, &s->caller))
+		return stop_walk(s, HL_WALK_FAULT);
+	if (!restore_bp(s, cfa))
+		return stop_walk(s, HL_WALK_FAULT);
+	s->sp = cfa;
+	return false;
 }
 
 /* Rule: at the handler's return the stack pointer is at the ucontext that holds the interrupted registers. */
@@ -160,12 +271,9 @@ static __always_inline bool rule_signal_frame(struct scratch *s)
 	return true;
 }
 
-/* The handler's caller: the trampoline as a frame, then the code that the signal interrupted. */
-static __always_inline bool step_over_signal(struct scratch *s, __u64 trampoline)
+/* From the trampoline, whose frame is there already, to the code that the signal interrupted. */
+static __always_inline bool step_over_signal(struct scratch *s)
 {
-	s->ip = trampoline;
-	if (!append_frame(s))
-		return stop_walk(s, HL_WALK_DEPTH);
 	if (!rule_signal_frame(s))
 		return stop_walk(s, HL_WALK_FAULT);
 	if (find_mapping(s->ip) == MAPPING_NONE)
@@ -175,36 +283,51 @@ static __always_inline bool step_over_signal(struct scratch *s, __u64 trampoline
 	return false;
 }
 
+/* A handler without a table row for its trampoline. */
+static __always_inline bool step_over_trampoline(struct scratch *s)
+{
+	s->ip = s->caller;
+	if (!append_frame(s))
+		return stop_walk(s, HL_WALK_DEPTH);
+	return step_over_signal(s);
+}
+
 /* One step towards the thread's start. 1: the walk has ended, the reason is in the stack's head. */
 __noinline int walk_step(__u32 unused)
 {
 	struct scratch *s = get_scratch();
-	__u64 caller;
+	bool by_table, end;
 
 	if (!s)
 		return 1;
-	if (!rule_frame_pointer(s, &caller))
+	by_table = s->word == 8 && find_rule(s->found.base + s->ip);
+	if (by_table && s->rule.cfa_kind == HL_CFA_SIGNAL)
+		return step_over_signal(s);
+	end = by_table ? rule_table(s) : rule_frame_pointer(s);
+	s->leaf_valid = 0;
+	if (end)
 		return 1;
-	if (caller == 0)
+	if (s->caller == 0)
 		return stop_walk(s, HL_WALK_COMPLETE);
-	s->ip = caller - 1;
+	s->ip = s->caller - 1;
 	if (find_mapping(s->ip) == MAPPING_NONE)
 		return stop_walk(s, HL_WALK_NO_MAPPING);
-	if (!follows_call(read_before(caller))) {
-		if (is_signal_return(s, caller))
-			return step_over_signal(s, caller);
-		return stop_walk(s, HL_WALK_NO_CALL);
-	}
+	if (!by_table && !follows_call(read_before(s->caller)))
+		return is_signal_return(s, s->caller) ? step_over_trampoline(s)
+						      : stop_without_table(s, HL_WALK_NO_CALL);
 	if (!append_frame(s))
 		return stop_walk(s, HL_WALK_DEPTH);
 	return 0;
 }
 
-static __always_inline void walk_begin(struct scratch *s, __u64 sp, __u64 bp, __u32 word)
+/* Begins at the registers in scratch.leaf. */
+static __always_inline void walk_begin(struct scratch *s)
 {
-	s->sp = sp;
-	s->bp = bp;
-	s->word = word;
+	s->ip = s->leaf.rip;
+	s->sp = s->leaf.rsp;
+	s->bp = s->leaf.rbp;
+	s->leaf_valid = 1;
+	s->word = (s->leaf.cs & 0xffff) == USER_CS_32 ? 4 : 8;
 	s->chunk_address = 0;
 	s->hash = stack_seed;
 	s->stack.head = (struct hl_stack_head){ .end = HL_WALK_DEPTH };

@@ -53,7 +53,9 @@ enum hl_walk_end {
 	HL_WALK_BAD_CFA = 8,     /* the frame computed lies below the one before */
 	HL_WALK_IP_UNMAPPED = 9, /* the sampled address itself lies in no executable mapping */
 	HL_WALK_KERNEL_LIMIT = 10, /* a kernel stack that ended at perf_event_max_stack */
-	HL_WALK_MAX = 11,
+	HL_WALK_NO_TABLE = 11, /* the file's unwind table is not loaded yet, and there is no frame pointer */
+	HL_WALK_UNSUPPORTED = 12, /* the unwind information uses a form that the table cannot hold */
+	HL_WALK_MAX = 13,
 };
 
 enum hl_mode {
@@ -137,10 +139,32 @@ struct hl_file_key {
 	__u32 reserved;
 };
 
+/*
+ * Where a file's unwind table is. Its page index (struct hl_unwind_page) and its rows lie in slabs of 1 MiB
+ * that all files share; a place in them is the number of a word, counted over all slabs. Neither the index
+ * nor the rows of one page straddle a slab. n_pages 0: there is no table.
+ */
+struct hl_file_table {
+	__u32 first_page, n_pages; /* as in struct hl_unwind_table */
+	__u32 index;               /* word of the page index */
+	__u32 state;               /* enum hl_table_state */
+};
+
+enum hl_table_state {
+	HL_TABLE_PENDING = 0, /* not known yet whether there will be one */
+	HL_TABLE_LOADED = 1,
+	HL_TABLE_NONE = 2, /* the file has no unwind information */
+};
+
+#define HL_SLAB_WORDS (1u << 18) /* 32-bit words: 1 MiB */
+#define HL_SLABS      256
+#define HL_RULES      65536 /* distinct rules over all files; 3,622 ELF files of one host used 5,583 */
+
 struct hl_file {
 	__u64 last_event; /* ns since boot; 0: none was sent */
 	__u32 id;
 	__u32 settled; /* user space has the file, or gave it up: no more events */
+	struct hl_file_table table;
 };
 
 /* A file that user space should open, at once: its process may be gone soon. */

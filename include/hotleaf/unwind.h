@@ -25,24 +25,26 @@
 
 /* How the canonical frame address (DWARF 5, 6.4) is computed. Values reach disk: never renumbered. */
 enum hl_cfa_kind {
-	HL_CFA_NONE = 0,	/* no table here: step by frame pointer */
-	HL_CFA_RSP = 1,		/* rsp + cfa_off */
-	HL_CFA_RBP = 2,		/* rbp + cfa_off */
-	HL_CFA_PLT = 3,		/* rsp + 8 + ((ip & 15) >= cfa_off ? 8 : 0): the expression of linkers */
-	HL_CFA_DEREF_RBP = 4,	/* *(rbp + a) + b: a the low, b the high 16 bits of cfa_off, both signed */
-	HL_CFA_DEREF_RSP = 5,	/* *(rsp + a) + b */
-	HL_CFA_SIGNAL = 6,	/* all registers from the signal frame at rsp */
-	HL_CFA_STOP = 7,	/* the return address is undefined: the thread's first frame */
-	HL_CFA_REG = 8,		/* register (low byte of cfa_off, DWARF number) + (cfa_off >> 8); leaf only */
-	HL_CFA_RA_IN_REG = 9,	/* rsp + (cfa_off >> 8); the return address is in register (low byte); leaf only */
+	HL_CFA_NONE = 0,      /* no table here: step by frame pointer */
+	HL_CFA_RSP = 1,       /* rsp + cfa_off */
+	HL_CFA_RBP = 2,       /* rbp + cfa_off */
+	HL_CFA_PLT = 3,       /* rsp + 8 + ((ip & 15) >= cfa_off ? 8 : 0): the expression of linkers */
+	HL_CFA_DEREF_RBP = 4, /* *(rbp + a) + b: a the low, b the high 16 bits of cfa_off, both signed */
+	HL_CFA_DEREF_RSP = 5, /* *(rsp + a) + b */
+	HL_CFA_SIGNAL = 6,    /* all registers from the signal frame at rsp */
+	HL_CFA_STOP = 7,      /* the return address is undefined: the thread's first frame */
+	HL_CFA_REG = 8,       /* register (low byte of cfa_off, DWARF number) + (cfa_off >> 8); leaf only */
+	HL_CFA_RA_IN_REG =
+		9, /* rsp + (cfa_off >> 8); the return address is in register (low byte); leaf only */
 	HL_CFA_UNSUPPORTED = 10, /* the walk stops here, with that reason */
-	HL_CFA_RBX = 11,	/* rbx + cfa_off: lazy binding (_dl_runtime_resolve), where rbx is still the frame's */
+	HL_CFA_RBX =
+		11, /* rbx + cfa_off: lazy binding (_dl_runtime_resolve), where rbx is still the frame's */
 };
 
 /* Where the caller's rbp is. */
 enum hl_fp_kind {
-	HL_FP_SAME = 0,	     /* unchanged */
-	HL_FP_CFA = 1,	     /* at CFA + fp_off */
+	HL_FP_SAME = 0,      /* unchanged */
+	HL_FP_CFA = 1,       /* at CFA + fp_off */
 	HL_FP_DEREF_RBP = 2, /* at rbp + fp_off, rbp of this frame (stack realignment) */
 	HL_FP_UNDEFINED = 3, /* lost; the walk goes on as long as nothing needs it */
 };

@@ -8,7 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include <bpf/bpf.h>
+
 #include "capture/event.h"
 #include "harness.h"
 #include "sample/window.h"
@@ -126,6 +127,36 @@ HL_TEST(self_test_passes_here)
 
 	if (hl_capture_walk(capture, &why) != HL_CAPTURE_WALK_OWN)
 		FAIL("%s", why);
+	hl_capture_free(capture);
+}
+
+/* Instructions that the verifier looked at, of the loaded program of that name. */
+static unsigned int verified_insns(const char *name)
+{
+	uint32_t id = 0, verified = 0;
+
+	while (bpf_prog_get_next_id(id, &id) == 0) {
+		struct bpf_prog_info info = { 0 };
+		uint32_t size = sizeof(info);
+		int fd = bpf_prog_get_fd_by_id(id);
+
+		if (fd < 0)
+			continue;
+		if (!bpf_obj_get_info_by_fd(fd, &info, &size) && strcmp(info.name, name) == 0)
+			verified = info.verified_insns;
+		(void)close(fd);
+	}
+	return verified;
+}
+
+HL_TEST(the_program_is_cheap_to_verify)
+{
+	struct hl_capture_options options = { .frequency = 99 };
+	struct hl_capture *capture = start(&options);
+	unsigned int n = verified_insns("on_sample");
+
+	NOTE("%u instructions verified", n);
+	CHECK(n > 0 && n <= 30000);
 	hl_capture_free(capture);
 }
 

@@ -98,6 +98,8 @@ static int load(struct hl_capture *capture, struct hl_err *err)
 		return hl_err_errno(err, -errno, "cannot open the BPF programs");
 	set_knobs(capture);
 	code = hl_sides_make(capture, err);
+	if (!code)
+		code = hl_tables_make(capture, err);
 	if (code)
 		return code;
 	code = hotleaf_bpf__load(capture->skel);
@@ -105,12 +107,14 @@ static int load(struct hl_capture *capture, struct hl_err *err)
 		return hl_err_errno(err, code,
 				    "the kernel refuses the BPF programs%s%s (try `hotleaf check`)",
 				    libbpf_said[0] ? ": " : "", libbpf_said);
-	return hl_sides_publish(capture, err);
+	code = hl_sides_publish(capture, err);
+	return code ? code : hl_tables_publish(capture, err);
 }
 
 static void unload(struct hl_capture *capture)
 {
 	hl_sides_done(capture);
+	hl_tables_done(capture);
 	capture->sides[0] = capture->sides[1] = (struct hl_side){ -1, -1, -1 };
 	hotleaf_bpf__destroy(capture->skel);
 	capture->skel = NULL;
@@ -233,13 +237,6 @@ int hl_capture_read_files(struct hl_capture *capture, hl_capture_file_fn fn, voi
 	capture->file_ctx = ctx;
 	n = ring_buffer__consume(capture->ring);
 	return n < 0 ? n : 0;
-}
-
-void hl_capture_settle_file(struct hl_capture *capture, const struct hl_file_key *key, uint32_t id)
-{
-	struct hl_file settled = { .id = id, .settled = 1 };
-
-	(void)bpf_map_update_elem(bpf_map__fd(capture->skel->maps.files), key, &settled, BPF_EXIST);
 }
 
 static void read_counters(struct hl_capture *capture, struct hl_counters *ret)

@@ -62,8 +62,19 @@ int hl_capture_files_fd(const struct hl_capture *capture);
 typedef void (*hl_capture_file_fn)(void *ctx, const struct hl_file_event *event);
 /* Hands every waiting file event to @fn. May run in another thread than the rest. 0 or -errno. */
 int hl_capture_read_files(struct hl_capture *capture, hl_capture_file_fn fn, void *ctx);
-/* No more events for the file of this key and id: it was opened, or never will be. */
-void hl_capture_settle_file(struct hl_capture *capture, const struct hl_file_key *key, uint32_t id);
+/*
+ * No more events for the file of this key and id: it was opened, or never will be. @state says whether an
+ * unwind table may still come (PENDING) or not (NONE). Another thread than that of the drains may call it.
+ */
+void hl_capture_settle_file(struct hl_capture *capture, const struct hl_file_key *key, uint32_t id,
+			    enum hl_table_state state);
+
+/*
+ * Loads a file's unwind table, from @bytes as in hotleaf/unwind.h, which must have been checked. @key NULL
+ * is the vDSO's. The file counts as settled. 0 or -errno: then it goes on without a table.
+ */
+int hl_capture_load_table(struct hl_capture *capture, const struct hl_file_key *key, uint32_t id,
+			  const void *bytes, struct hl_err *err);
 
 struct hl_capture_stats {
 	struct hl_counters counters; /* since the start, all CPUs */

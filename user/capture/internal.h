@@ -33,6 +33,7 @@ struct hl_capture {
 	struct hotleaf_bpf *skel;
 	struct hl_side sides[2];
 	struct hl_batch batch;
+	struct hl_tables *tables;
 	struct hl_cpu_event *events; /* by CPU number */
 	size_t n_events;
 	uint64_t gone_enabled_ns; /* enabled time of events that were closed */
@@ -49,6 +50,11 @@ struct hl_capture {
 int hl_sides_make(struct hl_capture *capture, struct hl_err *err);
 int hl_sides_publish(struct hl_capture *capture, struct hl_err *err);
 void hl_sides_done(struct hl_capture *capture);
+
+/* tables.c: as for the sides. */
+int hl_tables_make(struct hl_capture *capture, struct hl_err *err);
+int hl_tables_publish(struct hl_capture *capture, struct hl_err *err);
+void hl_tables_done(struct hl_capture *capture);
 
 /* cpus.c: opens and closes events so that they match the CPUs online. */
 int hl_cpus_update(struct hl_capture *capture, struct hl_err *err);

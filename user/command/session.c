@@ -53,7 +53,7 @@ static void on_file(void *ctx, const struct hl_file_event *event)
 	enum hl_file_state state = hl_files_open(session->files, event);
 
 	if (state == HL_FILE_OPEN || state == HL_FILE_REFUSED)
-		hl_capture_settle_file(session->capture, &event->key, event->id);
+		hl_capture_settle_file(session->capture, &event->key, event->id, HL_TABLE_NONE);
 }
 
 static void *run_opener(void *ctx)

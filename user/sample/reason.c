@@ -25,6 +25,10 @@ static const struct hl_reason walk_reasons[HL_WALK_MAX] = {
 	[HL_WALK_IP_UNMAPPED] = { "ip unmapped",
 				  "the sampled address lies in no executable mapping: the mapping "
 				  "was changing" },
+	[HL_WALK_NO_TABLE] = { "no table yet", "the file's unwind table was still being built" },
+	[HL_WALK_UNSUPPORTED] = { "unsupported",
+				  "the unwind information uses a form that the table cannot hold, or "
+				  "registers that are not known here" },
 	[HL_WALK_KERNEL_LIMIT] = { "kernel stack limit", "kernel stacks end at sysctl "
 							 "kernel.perf_event_max_stack" },
 };
