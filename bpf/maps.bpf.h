@@ -133,7 +133,7 @@ struct scratch {
 	__u64 hash;
 	__u64 chunk_address; /* 0: none */
 	__u32 word;          /* bytes of a stack slot: 8 or 4 */
-	__u32 reserved;
+	__u32 bp_is_any;     /* bp may be any value that code had there: no frame saved it as its caller's */
 	__u8 chunk[CHUNK];
 	/* the sample */
 	struct hl_count_key key;

@@ -16,6 +16,7 @@
 
 #include "table.bpf.h"
 
+#define START_BYTES     64           /* of stack that _start uses before it calls */
 #define MAX_FRAME_BYTES (8ULL << 20) /* a frame pointer further from the stack pointer is none */
 #define MAX_STACK_BYTES (1ULL << 30) /* of one frame by a table: alloca and large arrays are legal */
 #define USER_CS_32      0x23
@@ -86,19 +87,23 @@ __noinline int follows_call(__u64 bytes)
 #undef RM
 }
 
-/* The seven bytes in front of @address, zeros for those on a page that cannot be read. */
-static __always_inline __u64 read_before(__u64 address)
+/* The seven bytes in front of @address, zeros for those on a page that cannot be read. False: none can. */
+static __always_inline bool read_before(__u64 address, __u64 *ret)
 {
 	__u64 bytes = 0, page_part = address & 4095;
 
-	if (bpf_probe_read_user(&bytes, 7, (void *)(address - 7)) == 0)
-		return bytes;
+	*ret = 0;
+	if (bpf_probe_read_user(&bytes, 7, (void *)(address - 7)) == 0) {
+		*ret = bytes;
+		return true;
+	}
 	if (page_part == 0 || page_part >= 7)
-		return 0;
+		return false;
 	bytes = 0;
 	if (bpf_probe_read_user(&bytes, page_part & 7, (void *)(address - page_part)))
-		return 0;
-	return bytes << (8 * (7 - page_part));
+		return false;
+	*ret = bytes << (8 * (7 - page_part));
+	return true;
 }
 
 /* Whether @address holds `mov $15,%rax; syscall`, to which the kernel makes a handler return (rt_sigreturn). */
@@ -134,19 +139,33 @@ static __always_inline bool stop_without_table(struct scratch *s, enum hl_walk_e
 	return stop_walk(s, pending ? HL_WALK_NO_TABLE : end);
 }
 
-/* Rule: %rbp points at the saved %rbp, with the return address above it. True: the walk has ended. */
+/* Whether the stack is as empty as in a program's _start. */
+static __always_inline bool is_at_start(const struct scratch *s)
+{
+	return s->owner.start_stack + START_BYTES - s->sp < 2 * START_BYTES;
+}
+
+/*
+ * Rule: %rbp points at the saved %rbp, with the return address above it. True: the walk has ended. The first
+ * frame has saved a zero; but code that uses the register for something else may just have a zero in it, or
+ * the address of zeros.
+ */
 static __always_inline bool rule_frame_pointer(struct scratch *s)
 {
 	__u64 bp = s->bp, saved;
 
 	if (bp == 0)
-		return stop_walk(s, HL_WALK_COMPLETE);
+		return s->bp_is_any && !is_at_start(s) ? stop_without_table(s, HL_WALK_BAD_FP)
+						       : stop_walk(s, HL_WALK_COMPLETE);
 	if (bp < s->sp || bp - s->sp >= MAX_FRAME_BYTES)
 		return stop_without_table(s, HL_WALK_BAD_FP);
 	if (!read_slot(s, bp, &saved) || !read_slot(s, bp + s->word, &s->caller))
 		return stop_walk(s, HL_WALK_FAULT);
+	if (s->caller == 0 && s->bp_is_any)
+		return stop_without_table(s, HL_WALK_BAD_FP);
 	s->sp = bp + 2 * s->word;
 	s->bp = saved;
+	s->bp_is_any = 0;
 	return false;
 }
 
@@ -255,6 +274,7 @@ static __always_inline bool rule_table(struct scratch *s)
 	if (!restore_bp(s, cfa))
 		return stop_walk(s, HL_WALK_FAULT);
 	s->sp = cfa;
+	s->bp_is_any = 1;
 	return false;
 }
 
@@ -268,6 +288,7 @@ static __always_inline bool rule_signal_frame(struct scratch *s)
 	s->ip = regs[SIGFRAME_RIP];
 	s->sp = regs[SIGFRAME_RSP];
 	s->bp = regs[SIGFRAME_RBP];
+	s->bp_is_any = 1;
 	return true;
 }
 
@@ -297,6 +318,7 @@ __noinline int walk_step(__u32 unused)
 {
 	struct scratch *s = get_scratch();
 	bool by_table, end;
+	__u64 before;
 
 	if (!s)
 		return 1;
@@ -312,7 +334,10 @@ __noinline int walk_step(__u32 unused)
 	s->ip = s->caller - 1;
 	if (find_mapping(s->ip) == MAPPING_NONE)
 		return stop_walk(s, HL_WALK_NO_MAPPING);
-	if (!by_table && !follows_call(read_before(s->caller)))
+	/* A forked child has not touched all of its parent's code pages yet. */
+	if (!by_table && !read_before(s->caller, &before))
+		return stop_without_table(s, HL_WALK_FAULT);
+	if (!by_table && !follows_call(before))
 		return is_signal_return(s, s->caller) ? step_over_trampoline(s)
 						      : stop_without_table(s, HL_WALK_NO_CALL);
 	if (!append_frame(s))
@@ -326,6 +351,7 @@ static __always_inline void walk_begin(struct scratch *s)
 	s->ip = s->leaf.rip;
 	s->sp = s->leaf.rsp;
 	s->bp = s->leaf.rbp;
+	s->bp_is_any = 1;
 	s->leaf_valid = 1;
 	s->word = (s->leaf.cs & 0xffff) == USER_CS_32 ? 4 : 8;
 	s->chunk_address = 0;
@@ -338,7 +364,8 @@ static __always_inline void walk_on(struct scratch *s)
 {
 	__u32 i;
 
-	for (i = 0; i < HL_MAX_FRAMES; i++)
+	/* One step more than there can be frames: the last may find the start. */
+	for (i = 0; i <= HL_MAX_FRAMES; i++)
 		if (walk_step(0))
 			break;
 }

@@ -17,8 +17,8 @@ static const struct hl_reason walk_reasons[HL_WALK_MAX] = {
 			     "the frame pointer register does not point at the stack: the "
 			     "code uses it for something else" },
 	[HL_WALK_FAULT] = { "fault",
-			    "the stack's memory could not be read in an interrupt: it is paged out or "
-			    "the pointer is wrong" },
+			    "memory of the stack, or of the code that it leads to, could not be read in "
+			    "an interrupt: it is not, or not yet, in the page tables" },
 	[HL_WALK_EXEC] = { "in execve",
 			   "the program was just being replaced: its registers are the old one's" },
 	[HL_WALK_BAD_CFA] = { "bad frame", "the unwind table gave a frame below the one before" },
