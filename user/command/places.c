@@ -245,6 +245,11 @@ static struct hl_id binary_of(const struct hl_symd_query *q, const struct named_
 	return q->place == HL_SYMD_FILE && file->known ? file->binary : (struct hl_id){ 0, 0 };
 }
 
+static bool in_vdso(const struct hl_symd_query *q)
+{
+	return q->place == HL_SYMD_FILE && (q->file == HL_FILE_VDSO || q->file == HL_FILE_VDSO32);
+}
+
 static const uint8_t kind_of_place[] = {
 	[HL_SYMD_FILE] = HL_FRAME_USER, [HL_SYMD_KERNEL] = HL_FRAME_KERNEL, [HL_SYMD_RAW] = HL_FRAME_JIT
 };
@@ -268,7 +273,12 @@ static int make_frames(struct hl_place *place, const struct hl_symd_answer *a, c
 	frame.name_len = a->name_len;
 	hl_str_clear(text);
 	if (!a->name_len) {
-		hl_str_addf(text, "[%s+0x%llx]", base_name(frame.module), (unsigned long long)a->function);
+		/* "[vdso]" is the module's own name with its brackets; a file called so gets a second pair. */
+		const char *in_brackets = in_vdso(q) ? "%.*s+0x%llx]" : "[%.*s+0x%llx]";
+		const char *base = base_name(frame.module);
+
+		hl_str_addf(text, in_brackets, (int)strlen(base) - in_vdso(q), base,
+			    (unsigned long long)a->function);
 		frame.name = text->data;
 		frame.name_len = text->len;
 	}
