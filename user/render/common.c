@@ -86,8 +86,13 @@ void hl_render_name(struct hl_str *out, const struct hl_frame *frame)
 
 void hl_render_module(struct hl_str *out, const struct hl_frame *frame)
 {
+	static const char memfd[] = "/memfd:";
 	const char *slash = memrchr(frame->module, '/', frame->module_len);
 	const char *base = slash ? slash + 1 : frame->module;
+
+	/* The name of a memfd may hold anything: what it is stays visible. */
+	if (frame->module_len >= strlen(memfd) && memcmp(frame->module, memfd, strlen(memfd)) == 0)
+		base = frame->module + 1;
 
 	hl_render_clean(out, base, frame->module_len - (size_t)(base - frame->module), HL_RENDER_NAME_MAX);
 }
