@@ -94,7 +94,7 @@ $(O)/tests/%.o: OUR_CPP += -Itests
 WORKLOADS  := $(patsubst %.c,$(O)/%,$(wildcard tests/workload/*.c))
 $(O)/tests/workload/%: tests/workload/%.c
 	@mkdir -p $(@D)
-	$(call say,CC,$<) $(CC) -O2 -g -fno-omit-frame-pointer -pthread $< -o $@
+	$(call say,CC,$<) $(CC) -O2 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -pthread $< -o $@
 
 $(O)/tests/page/make_page: $(O)/tests/page/make_page.o $(foreach f,base profile render,$(call objs,$(f)))
 	$(call say,LINK,$@) $(LINK) $^ $(LIBS_render) -o $@

@@ -155,23 +155,156 @@ struct folded read_folded(const char *path)
 	return folded;
 }
 
-struct folded record(const char *options, ...)
+const char *workload(const char *name)
 {
-	char text[2048], path[128];
-	int status;
-	const char *said;
-	va_list ap;
+	static char path[256];
+	const char *build = getenv("O");
+
+	(void)snprintf(path, sizeof(path), "%s/tests/workload/%s", build ? build : "build", name);
+	return path;
+}
+
+const char *build_workload(const char *name, const char *source, const char *flags)
+{
+	static char path[256];
+
+	(void)snprintf(path, sizeof(path), "%s%s", test_dir(), name);
+	must("gcc -O2 -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -pthread tests/workload/%s %s "
+	     "-Wl,-rpath,%s -o '%s'",
+	     source, flags, test_dir(), path);
+	return path;
+}
+
+/* Neither the recording nor what it starts waits behind what else the host does. */
+static void format_record(char *command, size_t size, const char *options, va_list ap)
+{
+	int n = snprintf(command, size, "nice -n -10 %s record -e cpu-clock -o %sout.folded -o %sout.txt ",
+			 hotleaf(), test_dir(), test_dir());
 
 	if (geteuid() != 0)
 		SKIP("needs root");
-	va_start(ap, options);
-	format(text, sizeof(text), options, ap);
-	va_end(ap);
+	format(command + n, size - (size_t)n, options, ap);
+}
+
+static struct folded read_output(void)
+{
+	char path[128];
+
 	(void)snprintf(path, sizeof(path), "%sout.folded", test_dir());
-	said = output_of(&status, "%s record -e cpu-clock -o %s %s", hotleaf(), path, text);
-	if (status)
-		FAIL("hotleaf record %s: status %d, %s", text, status, said);
 	return read_folded(path);
+}
+
+struct folded record(const char *options, ...)
+{
+	char command[3072];
+	const char *said;
+	int status;
+	va_list ap;
+
+	va_start(ap, options);
+	format_record(command, sizeof(command), options, ap);
+	va_end(ap);
+	said = output_of(&status, "%s", command);
+	if (status)
+		FAIL("%s: status %d, %s", command, status, said);
+	return read_output();
+}
+
+pid_t start_recording(const char *options, ...)
+{
+	char command[3072];
+	va_list ap;
+
+	va_start(ap, options);
+	format_record(command, sizeof(command), options, ap);
+	va_end(ap);
+	return start("%s", command);
+}
+
+struct folded finish_recording(pid_t pid)
+{
+	int status;
+
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	if (status)
+		FAIL("hotleaf record: status %d", status_of(status));
+	return read_output();
+}
+
+/* The number in front of @what in the header. */
+static uint64_t number_before(const char *header, const char *what)
+{
+	const char *at = strstr(header, what);
+
+	if (!at)
+		return 0;
+	while (at > header && at[-1] >= '0' && at[-1] <= '9')
+		at--;
+	return strtoull(at, NULL, 10);
+}
+
+/* The number of the loss called @name: "NUMBER (SHARE %) NAME: HELP". */
+static uint64_t loss_of(const char *header, const char *name)
+{
+	char mark[128];
+	const char *at;
+
+	(void)snprintf(mark, sizeof(mark), " %%) %s: ", name);
+	at = strstr(header, mark);
+	if (!at)
+		return 0;
+	while (*at != '(')
+		at--;
+	for (at--; at > header && at[-1] != ' ';)
+		at--;
+	return strtoull(at, NULL, 10);
+}
+
+struct account read_account(void)
+{
+	static const char *const lost[] = {
+		"internal map missing",    "count map full",  "count map busy",
+		"count map out of memory", "count map error", "no room in memory"
+	};
+	static char header[1 << 16];
+	struct account account = { 0 };
+	char path[128];
+	size_t n;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "%sout.txt", test_dir());
+	f = fopen(path, "r");
+	CHECK(f);
+	n = fread(header, 1, sizeof(header) - 1, f);
+	header[n] = '\0';
+	(void)fclose(f);
+	/* Lines are folded at any blank. */
+	for (char *from = header, *to = header;; from++) {
+		bool blank = *from == ' ' || *from == '\n';
+
+		if (!blank || (to > header && to[-1] != ' '))
+			*to++ = blank ? ' ' : *from;
+		if (!*from)
+			break;
+	}
+	account.shown = number_before(header, " shown");
+	account.expected = number_before(header, " expected");
+	account.seen = number_before(header, " seen");
+	account.idle = number_before(header, " idle");
+	account.filtered = number_before(header, " not asked for");
+	for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++)
+		account.lost += loss_of(header, lost[i]);
+	account.stackless = loss_of(header, "stack lost");
+	return account;
+}
+
+void check_account(const struct folded *folded)
+{
+	struct account a = read_account();
+
+	CHECK(a.seen > 0);
+	CHECK_INT(folded->total, a.shown);
+	CHECK_INT(a.shown + a.idle + a.filtered + a.lost, a.seen);
 }
 
 void folded_done(struct folded *folded)

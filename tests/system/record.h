@@ -35,10 +35,34 @@ pid_t start(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Ends and reaps it. */
 void stop(pid_t pid);
 
-/* Runs `hotleaf record OPTIONS` with a folded output and reads that. Needs root: skips otherwise. */
+/* A workload of tests/workload, as built beside the program under test. Static. */
+const char *workload(const char *name);
+/*
+ * Builds tests/workload/SOURCE as NAME in the test's directory, with frame pointers and @flags; its path,
+ * static. It is found by its own directory's libraries.
+ */
+const char *build_workload(const char *name, const char *source, const char *flags);
+
+/*
+ * Runs `hotleaf record OPTIONS` with a folded output, out.folded, and reads that; the header is in out.txt.
+ * Both lie in the test's directory. Runs before other work of the host. Needs root: skips otherwise.
+ */
 struct folded record(const char *options, ...) __attribute__((format(printf, 1, 2)));
+/* The same in the background; to be ended by finish_recording(). */
+pid_t start_recording(const char *options, ...) __attribute__((format(printf, 1, 2)));
+struct folded finish_recording(pid_t pid);
 struct folded read_folded(const char *path);
 void folded_done(struct folded *folded);
+
+/* What the header of the last recording says became of its samples. */
+struct account {
+	uint64_t shown, expected, seen, idle, filtered;
+	uint64_t lost;      /* under any name */
+	uint64_t stackless; /* shown without callers, as the stack map had no room */
+};
+struct account read_account(void);
+/* Fails unless each sample that was seen is shown, or is accounted for. */
+void check_account(const struct folded *folded);
 
 /* Samples of the lines that match the extended regular expression. */
 uint64_t sum_of(const struct folded *folded, const char *regex);

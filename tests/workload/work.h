@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_TESTS_WORKLOAD_WORK_H
+#define HL_TESTS_WORKLOAD_WORK_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <stdlib.h>
+#include <time.h>
+
+/* A function that keeps its name, its frame and its callers. */
+#define OWN_FRAME    __attribute__((noinline, noclone))
+/* Behind a call, so that it does not become a jump. */
+#define AFTER_CALL() __asm__ volatile("" ::: "memory")
+
+/* Counts to @rounds. The variable in memory makes gcc keep the frame of a function that has nothing else there. */
+#define SPIN(rounds)                                                 \
+	do {                                                         \
+		long frame_ = 0;                                     \
+		for (long i_ = 0; i_ < (rounds); i_++)               \
+			__asm__ volatile("" ::"r"(i_), "m"(frame_)); \
+	} while (0)
+
+static inline double now(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* When a program that was told to run for argv[1] seconds has to end. */
+static inline double end_of(int argc, char **argv)
+{
+	return now() + (argc > 1 ? atof(argv[1]) : 10);
+}
+
+#endif
