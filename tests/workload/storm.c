@@ -16,6 +16,8 @@
 
 enum { AT_ONCE = 4 };
 
+static char self[4096]; /* path of this program: a process is called by what it executes */
+
 OWN_FRAME static void short_life(void)
 {
 	double end = now() + 0.005;
@@ -39,7 +41,7 @@ OWN_FRAME static void start_child(const char *mode)
 	if (pid)
 		return;
 	if (strcmp(mode, "exec") == 0 || strcmp(mode, "vfork") == 0) {
-		(void)execl("/proc/self/exe", "storm", "work", (char *)NULL);
+		(void)execl(self, "storm", "work", (char *)NULL);
 		_exit(1);
 	}
 	if (strcmp(mode, "double") == 0 && fork() != 0)
@@ -71,6 +73,8 @@ int main(int argc, char **argv)
 		short_life();
 		return 0;
 	}
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) <= 0)
+		return 1;
 	if (strcmp(mode, "thread") == 0) {
 		run_threads(end);
 		return 0;
