@@ -81,6 +81,10 @@ int hl_sides_make(struct hl_capture *capture, struct hl_err *err)
 	capture->batch.stack_size = stack_value_size(capture);
 	for (i = 0; i < 2 && code == 0; i++)
 		code = make_side(capture, &capture->sides[i]);
+	if (code == -EPERM)
+		return hl_err_set(err, code,
+				  "cannot create the sample maps: needs root, or CAP_BPF; in a container, "
+				  "allow bpf in its seccomp profile");
 	if (code)
 		return hl_err_errno(err, code, "cannot create the sample maps");
 	if (make_batch(&capture->batch))
