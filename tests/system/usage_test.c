@@ -42,7 +42,7 @@ static void need_root(void)
 
 HL_TEST(unknown_event)
 {
-	expect(1, "unknown event", "%s record -d 1 -e nonsense -o /dev/null -f folded", hotleaf());
+	expect(2, "unknown event", "%s record -d 1 -e nonsense -o /dev/null -f folded", hotleaf());
 }
 
 HL_TEST(unknown_option_and_format)

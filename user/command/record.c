@@ -200,6 +200,8 @@ static int prepare(struct run *run, char **rest, struct hl_err *err)
 
 	if (!code)
 		code = hl_event_choose(c->event, c->frequency, &run->event, err);
+	if (code == -EINVAL) /* no such event, modifier or frequency */
+		code = HL_EXIT_USAGE;
 	if (!code && rest[0])
 		code = hl_child_prepare(&run->child, rest, err);
 	if (!code)
