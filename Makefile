@@ -5,6 +5,7 @@
 O       ?= build
 prefix  ?= /usr/local
 bindir  ?= $(prefix)/bin
+mandir  ?= $(prefix)/share/man
 V       ?= 0
 SAN     ?= 0
 WERROR  ?= 0
@@ -127,8 +128,9 @@ run: setup
 
 install: all
 	$(INSTALL) -D -m 0755 $(O)/hotleaf $(DESTDIR)$(bindir)/hotleaf
+	$(INSTALL) -D -m 0644 tools/hotleaf.8 $(DESTDIR)$(mandir)/man8/hotleaf.8
 uninstall:
-	$(RM) $(DESTDIR)$(bindir)/hotleaf
+	$(RM) $(DESTDIR)$(bindir)/hotleaf $(DESTDIR)$(mandir)/man8/hotleaf.8
 format:
 	clang-format -i $(shell git ls-files '*.c' '*.h')
 clean:
