@@ -159,5 +159,5 @@ HL_TEST(stdout_is_an_output)
 			 "i=$((i+1)); done'",
 			 hotleaf());
 	CHECK_INT(status, 0);
-	CHECK(strncmp(said, "sh;", 3) == 0);
+	CHECK(strncmp(said, "sh;", 3) == 0 || strstr(said, "\nsh;")); /* before execve it is called hotleaf */
 }
