@@ -34,16 +34,18 @@ __noinline int interrupt_part(__u32 n)
 }
 
 /* Writes the stack in the scratch to the map if it is new there. Returns its id. */
-static __always_inline __u64 keep_stack(struct scratch *s, __u32 on_side)
+__noinline __u64 keep_stack(__u32 on_side)
 {
+	struct scratch *s = get_scratch();
 	void *map = bpf_map_lookup_elem(&stacks, &on_side);
 	__u64 id;
 	long error;
 
+	if (!s || !map)
+		return HL_STACK_LOST;
+
 	id = s->hash ^ ((__u64)s->stack.head.end << 56) ^ ((__u64)s->stack.head.n << 48);
 	id |= 1;
-	if (!map)
-		return HL_STACK_LOST;
 	s->hash = id;
 	if (bpf_map_lookup_elem(map, &s->hash))
 		return id;
@@ -82,14 +84,17 @@ __noinline int take_kernel_frames(__u32 from, __u32 n)
  * Idle is the idle task waiting for work: in __cpuidle_text, or in what that calls to halt the CPU, which
  * under a hypervisor lies elsewhere. Two callers are enough; an interrupt taken while idle is no idling.
  */
-static __always_inline bool is_idling(struct scratch *s, __u32 n)
+__noinline int is_idling(__u32 n)
 {
+	struct scratch *s = get_scratch();
 	__u32 i;
 
+	if (!s)
+		return 0;
 	for (i = 0; i < 3; i++)
 		if (i < n && s->kernel[i] >= idle_start && s->kernel[i] < idle_end)
-			return true;
-	return false;
+			return 1;
+	return 0;
 }
 
 /*
@@ -107,7 +112,7 @@ static __always_inline bool sample_kernel(struct bpf_perf_event_data *ctx, struc
 	}
 	n = (__u32)bytes / 8;
 	irq = interrupt_part(n);
-	if (!irq && (s->key.flags & HL_FLAG_IDLE) && is_idling(s, n))
+	if (!irq && (s->key.flags & HL_FLAG_IDLE) && is_idling(n))
 		return false;
 	/* The first entry is the interrupted instruction itself; the key has it already. */
 	if (n && s->kernel[0] == s->key.ip)
@@ -120,7 +125,7 @@ static __always_inline bool sample_kernel(struct bpf_perf_event_data *ctx, struc
 	if (!irq && n >= max_kernel_frames)
 		s->stack.head.end = HL_WALK_KERNEL_LIMIT;
 	if (s->stack.head.n)
-		s->key.kernel_stack = keep_stack(s, on_side);
+		s->key.kernel_stack = keep_stack(on_side);
 	return true;
 }
 
@@ -181,7 +186,7 @@ static __always_inline void sample_user(struct bpf_perf_event_data *ctx, struct 
 		if (user_mode || append_frame(s))
 			walk_on(s);
 	}
-	s->key.user_stack = keep_stack(s, on_side);
+	s->key.user_stack = keep_stack(on_side);
 }
 
 /* Copies the code bytes at @ip, and for kernel code those in front of it, into the scratch's value. */
@@ -215,18 +220,20 @@ static __always_inline __u64 code_hash(const struct hl_count *count)
 	return (h ^ h >> 32) | 1;
 }
 
-/* Adds one sample under the scratch's key. */
-static __always_inline void count_sample(struct scratch *s, __u64 ip, __u64 period, __u32 on_side)
+/* Adds one sample under the scratch's key. 0: it is lost, and counted as that. */
+__noinline int count_sample(__u64 ip, __u64 period, __u32 on_side)
 {
-	bool user_mode = s->key.mode != HL_MODE_KERNEL;
+	struct scratch *s = get_scratch();
 	void *map = bpf_map_lookup_elem(&counts, &on_side);
 	struct hl_count *known;
+	bool user_mode;
 	long error;
 
-	if (!map) {
+	if (!s || !map) {
 		count_more(HL_COUNTER_NO_SIDE, 1);
-		return;
+		return 0;
 	}
+	user_mode = s->key.mode != HL_MODE_KERNEL;
 	s->count = (struct hl_count){ .samples = 1, .periods = period };
 	if (user_mode && (s->key.ip & HL_FRAME_RAW)) {
 		read_code(s, ip, true);
@@ -240,20 +247,21 @@ static __always_inline void count_sample(struct scratch *s, __u64 ip, __u64 peri
 		if (!error) {
 			if (!s->count.code_len)
 				count_more(HL_COUNTER_NO_CODE, 1);
-			return;
+			return 0;
 		}
 		if (error != -17 /* EEXIST: another CPU was faster */) {
 			count_error(HL_COUNTER_COUNTS_FULL, error);
-			return;
+			return 0;
 		}
 		known = bpf_map_lookup_elem(map, &s->key);
 		if (!known) {
 			count_more(HL_COUNTER_COUNTS_OTHER, 1);
-			return;
+			return 0;
 		}
 	}
 	__sync_fetch_and_add(&known->samples, 1);
 	__sync_fetch_and_add(&known->periods, period);
+	return 1;
 }
 
 static long is_late(__u32 round, __u64 *until)
@@ -324,7 +332,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	if (!s->key.flags && task->mm)
 		sample_user(ctx, s, task, on_side);
 	record_process(s, task, on_side);
-	count_sample(s, ip, period, on_side);
+	count_sample(ip, period, on_side);
 	return 0;
 }
 
@@ -391,6 +399,6 @@ int self_test(struct bpf_raw_tracepoint_args *ctx)
 	if (find_mapping(s->ip) == MAPPING_NONE || !append_frame(s))
 		return -1;
 	walk_on(s);
-	s->key.user_stack = keep_stack(s, 0);
+	s->key.user_stack = keep_stack(0);
 	return s->stack.head.n;
 }

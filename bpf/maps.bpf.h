@@ -131,6 +131,7 @@ struct scratch {
 	struct pt_regs leaf; /* registers of the frame below all callers … */
 	__u64 leaf_valid;    /* … while that is the one being left */
 	__u64 hash;
+	__u64 slot;          /* what was read from the stack */
 	__u64 chunk_address; /* 0: none */
 	__u32 word;          /* bytes of a stack slot: 8 or 4 */
 	__u32 bp_is_any;     /* bp may be any value that code had there: no frame saved it as its caller's */

@@ -33,29 +33,31 @@ static __always_inline bool stop_walk(struct scratch *s, enum hl_walk_end end)
 	return true;
 }
 
-/* Reads the stack slot at @address through the chunk that holds it. One long read serves many frames. */
-static __always_inline bool read_slot(struct scratch *s, __u64 address, __u64 *ret)
+/*
+ * Reads the stack slot at @address into scratch.slot, through the chunk that holds it: one long read serves
+ * many frames. 0: it cannot be read.
+ */
+__noinline int read_slot(__u64 address)
 {
+	struct scratch *s = get_scratch();
 	__u64 chunk = address & ~(__u64)(CHUNK - 1);
-	__u32 half;
 
-	if (address & (s->word - 1)) {
-		*ret = 0;
-		return bpf_probe_read_user(ret, s->word == 4 ? 4 : 8, (void *)address) == 0;
-	}
+	if (!s)
+		return 0;
+	s->slot = 0;
+	if (address & (s->word - 1))
+		return bpf_probe_read_user(&s->slot, s->word == 4 ? 4 : 8, (void *)address) == 0;
 	if (chunk != s->chunk_address) {
 		s->chunk_address = 0;
 		if (bpf_probe_read_user(s->chunk, CHUNK, (void *)chunk))
-			return false;
+			return 0;
 		s->chunk_address = chunk;
 	}
-	if (s->word == 4) {
-		half = *(__u32 *)(s->chunk + (address & (CHUNK - 4)));
-		*ret = half;
-	} else {
-		*ret = *(__u64 *)(s->chunk + (address & (CHUNK - 8)));
-	}
-	return true;
+	if (s->word == 4)
+		s->slot = *(__u32 *)(s->chunk + (address & (CHUNK - 4)));
+	else
+		s->slot = *(__u64 *)(s->chunk + (address & (CHUNK - 8)));
+	return 1;
 }
 
 /*
@@ -159,8 +161,12 @@ static __always_inline bool rule_frame_pointer(struct scratch *s)
 						       : stop_walk(s, HL_WALK_COMPLETE);
 	if (bp < s->sp || bp - s->sp >= MAX_FRAME_BYTES)
 		return stop_without_table(s, HL_WALK_BAD_FP);
-	if (!read_slot(s, bp, &saved) || !read_slot(s, bp + s->word, &s->caller))
+	if (!read_slot(bp))
 		return stop_walk(s, HL_WALK_FAULT);
+	saved = s->slot;
+	if (!read_slot(bp + s->word))
+		return stop_walk(s, HL_WALK_FAULT);
+	s->caller = s->slot;
 	if (s->caller == 0 && s->bp_is_any)
 		return stop_without_table(s, HL_WALK_BAD_FP);
 	s->sp = bp + 2 * s->word;
@@ -170,8 +176,14 @@ static __always_inline bool rule_frame_pointer(struct scratch *s)
 }
 
 /* The value of DWARF register @number in the frame below all callers (System V psABI, figure 3.36). */
-static __always_inline __u64 leaf_register(const struct pt_regs *r, __u32 number)
+__noinline __u64 leaf_register(__u32 number)
 {
+	struct scratch *s = get_scratch();
+	const struct pt_regs *r;
+
+	if (!s)
+		return 0;
+	r = &s->leaf;
 	switch (number) {
 	case 0:
 		return r->rax;
@@ -227,11 +239,9 @@ static __always_inline __u64 compute_cfa(struct scratch *s)
 	case HL_CFA_DEREF_RBP:
 	case HL_CFA_DEREF_RSP:
 		slot = (rule->cfa_kind == HL_CFA_DEREF_RBP ? s->bp : s->sp) + (__s16)rule->cfa_off;
-		if (!read_slot(s, slot, &slot))
-			return 0;
-		return slot + (rule->cfa_off >> 16);
+		return read_slot(slot) ? s->slot + (rule->cfa_off >> 16) : 0;
 	case HL_CFA_REG:
-		return s->leaf_valid ? leaf_register(&s->leaf, off & 0xff) + (off >> 8) : 0;
+		return s->leaf_valid ? leaf_register(off & 0xff) + (off >> 8) : 0;
 	case HL_CFA_RA_IN_REG:
 		return s->leaf_valid ? s->sp + (off >> 8) : 0;
 	case HL_CFA_RBX:
@@ -252,7 +262,10 @@ static __always_inline bool restore_bp(struct scratch *s, __u64 cfa)
 		slot = s->bp + s->rule.fp_off;
 	else
 		return true;
-	return read_slot(s, slot, &s->bp);
+	if (!read_slot(slot))
+		return false;
+	s->bp = s->slot;
+	return true;
 }
 
 /* Rule: as the table says. True: the walk has ended. */
@@ -268,9 +281,10 @@ static __always_inline bool rule_table(struct scratch *s)
 	if (cfa <= s->sp || cfa - s->sp >= MAX_STACK_BYTES)
 		return stop_walk(s, cfa ? HL_WALK_BAD_CFA : HL_WALK_UNSUPPORTED);
 	if (s->rule.cfa_kind == HL_CFA_RA_IN_REG)
-		s->caller = leaf_register(&s->leaf, s->rule.cfa_off & 0xff);
-	else if (!read_slot(s, cfa - 8, &s->caller))
+		s->slot = leaf_register(s->rule.cfa_off & 0xff);
+	else if (!read_slot(cfa - 8))
 		return stop_walk(s, HL_WALK_FAULT);
+	s->caller = s->slot;
 	if (!restore_bp(s, cfa))
 		return stop_walk(s, HL_WALK_FAULT);
 	s->sp = cfa;
