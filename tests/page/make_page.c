@@ -24,9 +24,9 @@ enum { STACK_MAX = 128, PERIOD = 10101010 };
 
 /* What is said about the profile; tests look for these words. */
 static const struct hl_loss losses[] = {
-	{ "stack cut", "deeper than 127 frames; raise max-depth", 7 },
-	{ "stack map full", "more different stacks than fit in a second; raise stacks", 0 },
-	{ "no text", "the code bytes at the instruction could not be read", 2 },
+	{ "stack cut", "deeper than 127 frames; raise max-depth", 7, HL_LOSS_CUT },
+	{ "stack map full", "more different stacks than fit in a second; raise stacks", 0, HL_LOSS_LOST },
+	{ "no text", "the code bytes at the instruction could not be read", 2, HL_LOSS_NOTED },
 };
 static const char *const notes[] = { "no PMU: sampling by the CPU clock" };
 

@@ -12,9 +12,9 @@
 #include "profiles.h"
 
 static const struct hl_loss losses[] = {
-	{ "stack map full", "raise \"stack-slots\"", 3 },
-	{ "nothing of this", "not shown", 0 },
-	{ "cut", "deeper than 127 frames", 20 },
+	{ "stack map full", "raise \"stack-slots\"", 3, HL_LOSS_LOST },
+	{ "nothing of this", "not shown", 0, HL_LOSS_CUT },
+	{ "cut", "deeper than 127 frames", 20, HL_LOSS_CUT },
 };
 static const char *const notes[] = { "a note that a reader must know" };
 
@@ -114,7 +114,7 @@ HL_TEST(txt_of_every_kind_of_frame)
 		  "the slow one\n"
 		  "busy     0.50 of 2 CPUs on average; hotleaf itself: 0.0042 CPUs in its kernel programs\n"
 		  "samples  90 shown (0.900 s of CPU time), 200 expected, 199 seen, 150 idle\n"
-		  "losses   3 (1.5 %) stack map full: raise \"stack-slots\"\n"
+		  "lost     3 (1.5 %) stack map full: raise \"stack-slots\"\n"
 		  "         20 (10 %) cut: deeper than 127 frames\n"
 		  "notes    a note that a reader must know\n"
 		  "made by  hotleaf 0.1.0, decoders capstone 4.0.2\n"
@@ -167,7 +167,7 @@ HL_TEST(svg_labels_and_folds_leaves)
 	CHECK(strstr(text, "\n7 samples, 7.8 % of all, 100 % of skip&lt;int&gt;\n"));
 	CHECK(!strstr(text, "jne 1140"));
 	CHECK(!strstr(text, "hidden"));
-	CHECK(strstr(text, ">losses   3 (1.5 %) stack map full: raise &quot;stack-slots&quot;</text>"));
+	CHECK(strstr(text, ">lost     3 (1.5 %) stack map full: raise &quot;stack-slots&quot;</text>"));
 	CHECK(strstr(text, "20 (10 %) cut: deeper than 127 frames</text>"));
 	/* 85 of 90 samples of 1180 px, after the 5 of the mark: main's box. */
 	CHECK(strstr(text, "<rect x=\"75.6\" y=\"34\" width=\"1114.4\" height=\"16\"/>"));

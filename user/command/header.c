@@ -8,10 +8,18 @@
 #include "insn/insn.h"
 #include "sample/reason.h"
 
-static void add_loss(struct hl_header *h, const char *name, const char *help, uint64_t count)
+static void add_loss(struct hl_header *h, enum hl_loss_kind kind, const char *name, const char *help,
+		     uint64_t count)
 {
 	if (count)
-		h->losses[h->meta.n_losses++] = (struct hl_loss){ name, help, count };
+		h->losses[h->meta.n_losses++] = (struct hl_loss){ name, help, count, kind };
+}
+
+static enum hl_loss_kind kind_of_counter(unsigned int counter)
+{
+	if (counter <= HL_COUNTER_COUNTS_OTHER)
+		return HL_LOSS_LOST;
+	return counter <= HL_COUNTER_KSTACK_FAILED ? HL_LOSS_CUT : HL_LOSS_NOTED;
 }
 
 static void add_note(struct hl_header *h, const char *note)
@@ -31,10 +39,28 @@ uint64_t hl_header_lost(const struct hl_counters *counters, const struct hl_wind
 static void add_losses(struct hl_header *h, const struct hl_counters *counters, uint64_t expected,
 		       const struct hl_window *window, const struct hl_resolve_counts *counts)
 {
+	const struct hl_loss lacks[] = {
+		{ "no room in memory", "more distinct samples than hotleaf keeps in one recording",
+		  window->lost, HL_LOSS_LOST },
+		{ "stack lost", "shown without callers, as the stack map had no room", counts->stacks_lost,
+		  HL_LOSS_CUT },
+		{ "without a name", "no symbol covers the instruction: stripped or generated code",
+		  counts->nameless, HL_LOSS_NOTED },
+		{ "file not opened",
+		  "the process ended before its file could be opened, or it is no ELF file", counts->unopened,
+		  HL_LOSS_NOTED },
+		{ "without text", "the code bytes could not be read in the interrupt, nor from the file",
+		  counts->textless, HL_LOSS_NOTED },
+		{ "undecoded", "no decoder knows the instruction: shown as bytes", counts->undecoded,
+		  HL_LOSS_NOTED },
+		{ "irqs were off",
+		  "taken late, where interrupts were switched on again: the time was spent before that place",
+		  counts->irqs_off, HL_LOSS_NOTED },
+	};
 	uint64_t seen = counters->value[HL_COUNTER_SEEN];
 
 	if (expected > seen)
-		add_loss(h, "not delivered",
+		add_loss(h, HL_LOSS_LOST, "not delivered",
 			 "due by the clock, but the interrupt did not come: the CPU was halted or taken away "
 			 "by the hypervisor, interrupts were off, or the kernel throttled the event",
 			 expected - seen);
@@ -42,33 +68,27 @@ static void add_losses(struct hl_header *h, const struct hl_counters *counters, 
 		const struct hl_reason *reason = hl_reason_of_counter(i);
 
 		if (reason)
-			add_loss(h, reason->name, reason->help, counters->value[i]);
+			add_loss(h, kind_of_counter(i), reason->name, reason->help, counters->value[i]);
 	}
-	add_loss(h, "no room in memory", "more distinct samples than hotleaf keeps in one recording",
-		 window->lost);
 	for (uint8_t end = 0; end < HL_WALK_MAX; end++) {
 		const struct hl_reason *reason = hl_reason_of_walk(end);
 
 		if (reason)
-			add_loss(h, reason->name, reason->help, counts->walk[end]);
+			add_loss(h, HL_LOSS_CUT, reason->name, reason->help, counts->walk[end]);
 	}
-	add_loss(h, "stack lost", "shown without callers, as the stack map had no room", counts->stacks_lost);
-	add_loss(h, "without a name", "no symbol covers the instruction: stripped or generated code",
-		 counts->nameless);
-	add_loss(h, "file not opened",
-		 "the process ended before its file could be opened, or it is no ELF file", counts->unopened);
-	add_loss(h, "without text", "the code bytes could not be read in the interrupt, nor from the file",
-		 counts->textless);
-	add_loss(h, "undecoded", "no decoder knows the instruction: shown as bytes", counts->undecoded);
-	add_loss(h, "irqs were off",
-		 "taken late, where interrupts were switched on again: the time was spent "
-		 "before that place",
-		 counts->irqs_off);
+	for (size_t i = 0; i < sizeof(lacks) / sizeof(lacks[0]); i++)
+		add_loss(h, lacks[i].kind, lacks[i].name, lacks[i].help, lacks[i].count);
 }
 
 static void add_notes(struct hl_header *h, const struct hl_session *session,
-		      const struct hl_event_choice *event)
+		      const struct hl_event_choice *event, const struct hl_window *window)
 {
+	static const char blind[] =
+		"the clock is blind while interrupts are off: what runs then appears where "
+		"they are switched on again";
+	static const char skid[] =
+		"the event is not precise: the sampled instruction is usually the one after "
+		"the slow one";
 	const char *why;
 
 	if (hl_capture_walk(hl_session_capture(session), &why) == HL_CAPTURE_WALK_KERNEL) {
@@ -78,15 +98,12 @@ static void add_notes(struct hl_header *h, const struct hl_session *session,
 			       why);
 		add_note(h, h->walk_note);
 	}
+	if (!window->n_samples)
+		add_note(h, "nothing was sampled: what was asked for did not run in this time");
 	if (event->software_clock)
-		add_note(h,
-			 "the clock is blind while interrupts are off: what runs then appears where they are "
-			 "switched on again");
+		add_note(h, blind);
 	if (!event->precise)
-		add_note(
-			h,
-			"the event is not precise: the sampled instruction is usually the one after the slow "
-			"one");
+		add_note(h, skid);
 }
 
 static void fill_host(struct hl_header *h)
@@ -136,5 +153,5 @@ void hl_header_fill(struct hl_header *h, const struct hl_session *session,
 		.notes = h->notes,
 	};
 	add_losses(h, &stats.counters, stats.expected, window, counts);
-	add_notes(h, session, event);
+	add_notes(h, session, event, window);
 }

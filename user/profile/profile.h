@@ -51,11 +51,19 @@ struct hl_node {
 	uint64_t self_weight, total_weight; /* sums of sample periods, in the profile's unit */
 };
 
-/* A line of the header about samples that are not, or not wholly, shown. */
+/* What a loss does to the picture. Values reach disk: never renumbered. */
+enum hl_loss_kind {
+	HL_LOSS_LOST = 0,  /* samples that are not shown; a share of those that were due */
+	HL_LOSS_CUT = 1,   /* shown under a stack that does not reach its start; a share of those shown */
+	HL_LOSS_NOTED = 2, /* shown, but without a name, late, or the like; a share of those shown */
+};
+
+/* A line of the header about samples that are not, or not wholly, shown. A sample may be in several. */
 struct hl_loss {
 	const char *name; /* short, stable: "stack map full" */
 	const char *help; /* what it means and what to do */
 	uint64_t count;   /* samples */
+	uint8_t kind;     /* enum hl_loss_kind */
 };
 
 /* What an output says about itself. Strings are borrowed and outlive the profile's writers. */

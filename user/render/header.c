@@ -138,31 +138,50 @@ static void say_samples(struct hl_str *s, const struct hl_profile *profile)
 		hl_str_addf(s, ", %" PRIu64 " not asked for", meta->filtered);
 }
 
-/* Returns whether there was anything to say. */
+/* The losses of one kind, as a share of @whole samples. Returns whether there were any. */
 static bool say_losses(struct hl_str *out, struct hl_str *s, const struct hl_profile_meta *meta,
-		       size_t columns)
+		       enum hl_loss_kind kind, uint64_t whole, size_t columns)
 {
+	static const char *const heads[] = { "lost", "cut", "noted" };
 	bool any = false;
 
 	for (size_t i = 0; i < meta->n_losses; i++) {
 		const struct hl_loss *loss = &meta->losses[i];
 
-		if (!loss->count)
+		if (!loss->count || loss->kind != kind)
 			continue;
 		hl_str_clear(s);
 		hl_str_addf(s, "%" PRIu64, loss->count);
-		if (meta->seen) {
+		if (whole) {
 			hl_str_adds(s, " (");
-			hl_render_percent(s, loss->count, meta->seen);
+			hl_render_percent(s, loss->count, whole);
 			hl_str_adds(s, ")");
 		}
 		hl_str_addf(s, " %s", or_unknown(loss->name));
 		if (loss->help && *loss->help)
 			hl_str_addf(s, ": %s", loss->help);
-		add_line(out, any ? "" : "losses", s, columns);
+		add_line(out, any ? "" : heads[kind], s, columns);
 		any = true;
 	}
 	return any;
+}
+
+static void say_all_losses(struct hl_str *out, struct hl_str *s, const struct hl_profile *profile,
+			   size_t columns)
+{
+	const struct hl_profile_meta *meta = hl_profile_meta(profile);
+	uint64_t due = meta->expected > meta->seen ? meta->expected : meta->seen;
+	uint64_t shown;
+	uint32_t n;
+
+	shown = hl_profile_nodes(profile, &n)->total;
+	if (!say_losses(out, s, meta, HL_LOSS_LOST, due, columns)) {
+		hl_str_clear(s);
+		hl_str_adds(s, "none");
+		add_line(out, "lost", s, columns);
+	}
+	(void)say_losses(out, s, meta, HL_LOSS_CUT, shown, columns);
+	(void)say_losses(out, s, meta, HL_LOSS_NOTED, shown, columns);
 }
 
 void hl_render_header(struct hl_str *out, const struct hl_profile *profile, size_t columns)
@@ -191,11 +210,7 @@ void hl_render_header(struct hl_str *out, const struct hl_profile *profile, size
 	say_samples(&s, profile);
 	add_line(out, "samples", &s, columns);
 
-	if (!say_losses(out, &s, meta, columns)) {
-		hl_str_clear(&s);
-		hl_str_adds(&s, "none");
-		add_line(out, "losses", &s, columns);
-	}
+	say_all_losses(out, &s, profile, columns);
 	for (size_t i = 0; i < meta->n_notes; i++) {
 		hl_str_clear(&s);
 		hl_str_adds(&s, meta->notes[i]);

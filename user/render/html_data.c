@@ -194,6 +194,7 @@ static void add_meta(struct hl_str *out, struct table *table, const struct hl_pr
 		add_string(out, table, meta->losses[i].name);
 		add_string(out, table, meta->losses[i].help);
 		add_varint(out, meta->losses[i].count);
+		add_varint(out, meta->losses[i].kind);
 	}
 	add_varint(out, meta->n_notes);
 	for (i = 0; i < meta->n_notes; i++)

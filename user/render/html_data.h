@@ -17,7 +17,7 @@
  *   v precise, frequency, cpus; start, end: each v seconds, v nanoseconds since the epoch
  *   v expected, seen, idle, filtered
  *   v busy CPUs, cost of programs, cost of process: 0 not known, else 1 + millionths of a CPU
- *   v number of losses; each: string name, string help, v samples
+ *   v number of losses; each: string name, string help, v samples, v kind
  *   v number of notes; each: string
  *   v number of nodes, in preorder, the root of roots first; v period; columns:
  *     of all but the first: v depth of the node before + 1 - depth

@@ -75,6 +75,7 @@ function readMeta(r, strings) {
     name: string(),
     help: string(),
     count: r.number(),
+    kind: r.number(),
   }));
   meta.notes = Array.from({ length: r.number() }, string);
   return meta;

@@ -9,11 +9,24 @@ const cpus = (value) =>
   value === null ? '' : `${value < 10 ? value.toFixed(2) : value.toFixed(1)} CPUs`;
 const cost = (value) => (value === null ? 'not known' : `${(100 * value).toFixed(2)} % of a CPU`);
 
-function lostSamples(meta) {
-  return meta.losses.reduce((sum, loss) => sum + loss.count, 0);
+// Kinds of losses, as enum hl_loss_kind numbers them: samples that are not shown, stacks that do not reach
+// their start, samples that lack something else.
+const LOST = 0;
+const CUT = 1;
+const KINDS = ['lost', 'stack cut', 'noted'];
+
+const sumOf = (meta, kind) =>
+  meta.losses.reduce((sum, loss) => sum + (loss.kind === kind ? loss.count : 0), 0);
+
+// What a loss is a share of: of the samples that were due, or of those that are shown.
+const whole = (meta, kind, total) => (kind === LOST ? Math.max(meta.expected, meta.seen) : total);
+
+function sumText(meta, kind, total) {
+  const sum = sumOf(meta, kind);
+  return sum ? `${count(sum)} (${percent(sum, whole(meta, kind, total))})` : 'none';
 }
 
-function lossTable(meta) {
+function lossTable(meta, total) {
   const losses = meta.losses.filter((loss) => loss.count > 0);
   if (!losses.length) return element('p', {}, 'No sample was lost or cut.');
   const rows = losses.map((loss) =>
@@ -21,14 +34,15 @@ function lossTable(meta) {
       'tr',
       {},
       element('td', { className: 'number' }, count(loss.count)),
-      element('td', { className: 'number' }, percent(loss.count, meta.expected || meta.seen)),
+      element('td', { className: 'number' }, percent(loss.count, whole(meta, loss.kind, total))),
+      element('td', {}, KINDS[loss.kind] || ''),
       element('td', {}, loss.name),
       element('td', {}, loss.help),
     ),
   );
   return table(
     'Samples not shown, or not wholly',
-    ['#Samples', '#Share', 'Reason', 'What it means'],
+    ['#Samples', '#Share', 'Kind', 'Reason', 'What it means'],
     rows,
   );
 }
@@ -36,7 +50,6 @@ function lossTable(meta) {
 export function showHeader(profile, total) {
   const { meta } = profile;
   const range = `${time(meta.start)}, ${duration(meta.end - meta.start)}`;
-  const lost = lostSamples(meta);
   const share =
     meta.busy !== null && meta.cpus ? ` of ${meta.cpus} (${percent(meta.busy, meta.cpus)})` : '';
 
@@ -48,7 +61,8 @@ export function showHeader(profile, total) {
       ['Busy', meta.busy !== null && `${cpus(meta.busy)}${share}`, 'CPUs that were not idle, on average'],
       ['Event', `${meta.event || 'unknown'}${meta.frequency ? `, ${count(meta.frequency)} Hz` : ''}`],
       ['Leaf', meta.precise ? 'exact instruction' : 'may be one late', meta.precise ? '' : SKID],
-      ['Lost or cut', lost ? `${count(lost)} (${percent(lost, meta.expected || meta.seen)})` : 'none'],
+      ['Lost', sumText(meta, LOST, total), 'samples that were due and are not shown'],
+      ['Cut stacks', sumText(meta, CUT, total), 'samples whose stack does not reach its start'],
       [
         'hotleaf itself',
         meta.costPrograms === null && meta.costProcess === null
@@ -58,7 +72,7 @@ export function showHeader(profile, total) {
       ],
     ].filter((row) => row[1] !== false),
   );
-  byId('facts').lastElementChild?.parentNode.classList.toggle('lossy', lost > 0);
+  byId('facts').lastElementChild?.parentNode.classList.toggle('lossy', sumOf(meta, LOST) > 0);
   byId('about').append(
     facts(element('dl', {}), [
       ['Host', meta.host],
@@ -77,7 +91,7 @@ export function showHeader(profile, total) {
       ['Decoders', meta.decoders],
       ['Version', meta.version && `hotleaf ${meta.version}`],
     ]),
-    lossTable(meta),
+    lossTable(meta, total),
     element(
       'ul',
       {},
