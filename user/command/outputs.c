@@ -85,8 +85,10 @@ int hl_outputs_open(const struct hl_words *paths, const char *format, struct hl_
 		    struct hl_err *err)
 {
 	struct hl_outputs *outputs = calloc(1, sizeof(*outputs));
-	int code = outputs ? 0 : hl_err_set(err, -ENOMEM, "no memory for the outputs");
+	int code = 0;
 
+	if (!outputs)
+		return hl_err_set(err, -ENOMEM, "no memory for the outputs");
 	for (size_t i = 0; i < paths->n && !code; i++)
 		code = add_output(outputs, paths->items[i], format, err);
 	if (!code && !paths->n)
