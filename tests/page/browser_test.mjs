@@ -40,7 +40,7 @@ pageTest('the header says what was measured and what was lost', async (o) => {
     '1.62 CPUs of 2 (81.0 %)',
     'cpu-clock, 99 Hz',
     'may be one late',
-    '9 (0.076 %)',
+    '7 (0.70 %)',
     '0.30 % of a CPU',
   ])
     assert.ok(facts.includes(part), part);

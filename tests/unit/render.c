@@ -115,7 +115,7 @@ HL_TEST(txt_of_every_kind_of_frame)
 		  "busy     0.50 of 2 CPUs on average; hotleaf itself: 0.0042 CPUs in its kernel programs\n"
 		  "samples  90 shown (0.900 s of CPU time), 200 expected, 199 seen, 150 idle\n"
 		  "lost     3 (1.5 %) stack map full: raise \"stack-slots\"\n"
-		  "         20 (10 %) cut: deeper than 127 frames\n"
+		  "cut      20 (22 %) cut: deeper than 127 frames\n"
 		  "notes    a note that a reader must know\n"
 		  "made by  hotleaf 0.1.0, decoders capstone 4.0.2\n"
 		  "\n"
@@ -168,7 +168,7 @@ HL_TEST(svg_labels_and_folds_leaves)
 	CHECK(!strstr(text, "jne 1140"));
 	CHECK(!strstr(text, "hidden"));
 	CHECK(strstr(text, ">lost     3 (1.5 %) stack map full: raise &quot;stack-slots&quot;</text>"));
-	CHECK(strstr(text, "20 (10 %) cut: deeper than 127 frames</text>"));
+	CHECK(strstr(text, ">cut      20 (22 %) cut: deeper than 127 frames</text>"));
 	/* 85 of 90 samples of 1180 px, after the 5 of the mark: main's box. */
 	CHECK(strstr(text, "<rect x=\"75.6\" y=\"34\" width=\"1114.4\" height=\"16\"/>"));
 	free(text);

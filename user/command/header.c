@@ -70,8 +70,8 @@ static void add_losses(struct hl_header *h, const struct hl_counters *counters, 
 		if (reason)
 			add_loss(h, kind_of_counter(i), reason->name, reason->help, counters->value[i]);
 	}
-	for (uint8_t end = 0; end < HL_WALK_MAX; end++) {
-		const struct hl_reason *reason = hl_reason_of_walk(end);
+	for (unsigned int end = 0; end < HL_WALK_MAX; end++) {
+		const struct hl_reason *reason = hl_reason_of_walk((uint8_t)end);
 
 		if (reason)
 			add_loss(h, HL_LOSS_CUT, reason->name, reason->help, counts->walk[end]);

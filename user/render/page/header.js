@@ -13,17 +13,17 @@ const cost = (value) => (value === null ? 'not known' : `${(100 * value).toFixed
 // their start, samples that lack something else.
 const LOST = 0;
 const CUT = 1;
-const KINDS = ['lost', 'stack cut', 'noted'];
+const LOSS_KINDS = ['lost', 'stack cut', 'noted'];
 
-const sumOf = (meta, kind) =>
+const sumOfLosses = (meta, kind) =>
   meta.losses.reduce((sum, loss) => sum + (loss.kind === kind ? loss.count : 0), 0);
 
 // What a loss is a share of: of the samples that were due, or of those that are shown.
-const whole = (meta, kind, total) => (kind === LOST ? Math.max(meta.expected, meta.seen) : total);
+const lossBase = (meta, kind, total) => (kind === LOST ? Math.max(meta.expected, meta.seen) : total);
 
 function sumText(meta, kind, total) {
-  const sum = sumOf(meta, kind);
-  return sum ? `${count(sum)} (${percent(sum, whole(meta, kind, total))})` : 'none';
+  const sum = sumOfLosses(meta, kind);
+  return sum ? `${count(sum)} (${percent(sum, lossBase(meta, kind, total))})` : 'none';
 }
 
 function lossTable(meta, total) {
@@ -34,8 +34,8 @@ function lossTable(meta, total) {
       'tr',
       {},
       element('td', { className: 'number' }, count(loss.count)),
-      element('td', { className: 'number' }, percent(loss.count, whole(meta, loss.kind, total))),
-      element('td', {}, KINDS[loss.kind] || ''),
+      element('td', { className: 'number' }, percent(loss.count, lossBase(meta, loss.kind, total))),
+      element('td', {}, LOSS_KINDS[loss.kind] || ''),
       element('td', {}, loss.name),
       element('td', {}, loss.help),
     ),
@@ -72,7 +72,7 @@ export function showHeader(profile, total) {
       ],
     ].filter((row) => row[1] !== false),
   );
-  byId('facts').lastElementChild?.parentNode.classList.toggle('lossy', sumOf(meta, LOST) > 0);
+  byId('facts').lastElementChild?.parentNode.classList.toggle('lossy', sumOfLosses(meta, LOST) > 0);
   byId('about').append(
     facts(element('dl', {}), [
       ['Host', meta.host],
