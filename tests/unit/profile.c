@@ -215,11 +215,44 @@ HL_TEST(address_is_identity_and_name_a_label)
 	CHECK(frame_of(p, HL_FRAME_USER, 1, 0x20, "f") != f);
 	CHECK(frame_of(p, HL_FRAME_USER, 2, 0x10, "f") != f);
 	CHECK(frame_of(p, HL_FRAME_INSN, 1, 0x10, "f") != f);
-	CHECK_INT(frame_of(p, HL_FRAME_USER, 1, 0x10, "alias"), f);
-	CHECK_STR(hl_profile_get_frame(p, f)->name, "alias"); /* the least of both */
-	CHECK_INT(frame_of(p, HL_FRAME_USER, 1, 0x10, "zzz"), f);
-	CHECK_STR(hl_profile_get_frame(p, f)->name, "alias");
+	/* An instruction is what it is, whatever decodes it. */
+	f = frame_of(p, HL_FRAME_INSN, 1, 0x10, "nop");
+	CHECK_INT(frame_of(p, HL_FRAME_INSN, 1, 0x10, "endbr64"), f);
+	CHECK_STR(hl_profile_get_frame(p, f)->name, "endbr64"); /* the least of both */
+	CHECK_INT(frame_of(p, HL_FRAME_INSN, 1, 0x10, "xchg"), f);
+	CHECK_STR(hl_profile_get_frame(p, f)->name, "endbr64");
 	hl_profile_free(p);
+}
+
+/* The id of the frame called @name in a profile of these names of one function. */
+static struct hl_id id_among(const char *name, const char *const *names, size_t n_names)
+{
+	struct hl_profile *p = hl_profile_new();
+	struct hl_id id = { 0, 0 };
+	uint32_t n;
+
+	for (size_t i = 0; i < n_names; i++)
+		add(p, (uint32_t[]){ frame_of(p, HL_FRAME_USER, 1, 0x10, names[i]) }, 1, 1);
+	CHECK_INT(hl_profile_finish(p), 0);
+	(void)hl_profile_nodes(p, &n);
+	CHECK_INT(n, n_names + 1);
+	for (uint32_t i = 0; i < hl_profile_n_frames(p); i++)
+		if (strcmp(hl_profile_get_frame(p, i)->name, name) == 0)
+			id = hl_profile_frame_id(p, i);
+	hl_profile_free(p);
+	return id;
+}
+
+HL_TEST(a_copy_with_other_names_renames_nothing)
+{
+	static const char *const both[] = { "good", "evil" }, *const turned[] = { "evil", "good" };
+	struct hl_id good = id_among("good", both, 2), evil = id_among("evil", both, 2);
+
+	CHECK(!hl_id_equal(good, evil));
+	CHECK(hl_id_equal(good, id_among("good", turned, 2)));
+	CHECK(hl_id_equal(evil, id_among("evil", turned, 2)));
+	/* Alone it is the function, whatever its name. */
+	CHECK(hl_id_equal(id_among("good", both, 1), id_among("evil", turned, 1)));
 }
 
 HL_TEST(name_is_identity_where_no_address_can_be)

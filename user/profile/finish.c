@@ -118,6 +118,41 @@ static int sort_frames(struct hl_profile *profile, const struct link *links)
 	return apply_order(profile, keys, n, number);
 }
 
+struct wanted_id {
+	const struct hl_id *ids;
+	struct hl_id id;
+};
+
+static int is_same_id(const void *ctx, uint32_t position)
+{
+	const struct wanted_id *w = ctx;
+
+	return hl_id_equal(w->ids[position], w->id);
+}
+
+/* Of several names of one function, the first in the order of frames keeps its id; the others get their own. */
+static int part_ids(struct hl_profile *profile)
+{
+	struct hl_index index = { 0 };
+	struct wanted_id wanted = { .ids = profile->frame_ids };
+	int err = 0;
+
+	for (uint32_t i = 0; i < profile->n_frames && !err; i++) {
+		const struct hl_frame *frame = &profile->frames[i];
+
+		wanted.id = profile->frame_ids[i];
+		if (hl_index_find(&index, wanted.id.lo, is_same_id, &wanted) == HL_INDEX_NONE) {
+			err = hl_index_add(&index, wanted.id.lo, i);
+		} else {
+			struct hl_id record[2] = { wanted.id, hl_id_of(frame->name, frame->name_len) };
+
+			profile->frame_ids[i] = hl_id_of(record, sizeof(record));
+		}
+	}
+	hl_index_done(&index);
+	return err;
+}
+
 static int link_children(const struct hl_profile *profile, struct link *links)
 {
 	_cleanup_free_ uint32_t *bucket = calloc(profile->n_frames, sizeof(*bucket));
@@ -206,6 +241,8 @@ int hl_profile_finish(struct hl_profile *profile)
 		return -ENOMEM;
 	mark_live(profile, links);
 	err = sort_frames(profile, links);
+	if (!err)
+		err = part_ids(profile);
 	if (!err)
 		err = link_children(profile, links);
 	if (err)

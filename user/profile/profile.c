@@ -67,15 +67,23 @@ static struct hl_id frame_id(const struct hl_frame *frame)
 }
 
 struct wanted_frame {
-	const struct hl_id *ids;
+	const struct hl_profile *profile;
+	const struct hl_frame *frame;
 	struct hl_id id;
 };
 
+/*
+ * A stranger's copy of a file may have the same code and call its functions otherwise: that must not rename
+ * them in the file that it was copied from. Such frames stay apart; finishing tells their ids apart too.
+ */
 static int is_wanted_frame(const void *ctx, uint32_t position)
 {
 	const struct wanted_frame *w = ctx;
+	const struct hl_frame *kept = &w->profile->frames[position];
 
-	return hl_id_equal(w->ids[position], w->id);
+	return hl_id_equal(w->profile->frame_ids[position], w->id) &&
+	       (kept->kind == HL_FRAME_INSN ||
+		compare_bytes(kept->name, kept->name_len, w->frame->name, w->frame->name_len) == 0);
 }
 
 /* An order over what is shown of two frames with one identity. */
@@ -128,8 +136,8 @@ static int add_frame(struct hl_profile *profile, const struct hl_frame *frame, s
 
 int hl_profile_frame(struct hl_profile *profile, const struct hl_frame *frame, uint32_t *ret)
 {
-	struct wanted_frame wanted = { .ids = profile->frame_ids };
 	struct hl_frame given = *frame;
+	struct wanted_frame wanted = { .profile = profile, .frame = &given };
 	struct hl_frame *kept;
 	uint32_t position;
 	int err = 0;
@@ -142,7 +150,7 @@ int hl_profile_frame(struct hl_profile *profile, const struct hl_frame *frame, u
 	position = hl_index_find(&profile->frame_index, wanted.id.lo, is_wanted_frame, &wanted);
 	if (position == HL_INDEX_NONE)
 		return add_frame(profile, &given, wanted.id, ret);
-	/* One file under two paths, one address with two texts: the least is shown, whichever came first. */
+	/* One file under two paths, one instruction with two texts: the least is shown, whichever came first. */
 	kept = &profile->frames[position];
 	if (compare_shown(&given, kept) < 0)
 		err = keep_frame(profile, &given, kept);

@@ -30,7 +30,8 @@ struct hl_frame {
 	struct hl_id binary; /* content id of the file; zero for marks and roots */
 	/*
 	 * ELF address: of a function its start, of a leaf the instruction's. Identity is the kind, binary,
-	 * address and, where the address is 0, the binary is zero or the function is inlined, the name.
+	 * address and, where the address is 0, the binary is zero or the function is inlined, the name; also
+	 * where a profile has several names for one address, for all but the least of them.
 	 */
 	uint64_t address;
 	uint64_t offset; /* of a leaf: from its function's start */
@@ -93,7 +94,8 @@ void hl_profile_free(struct hl_profile *profile);
 
 /*
  * Interns a frame, copying its strings. 0 with its index in @ret, -ENOMEM, or -E2BIG at 2³⁰ frames. Of two
- * frames with one identity and different strings the one is kept that comes first in byte order.
+ * instructions with one identity and different strings the one is kept that comes first in byte order;
+ * functions of different names are different frames.
  */
 int hl_profile_frame(struct hl_profile *profile, const struct hl_frame *frame, uint32_t *ret);
 
