@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """hostile.py DIR: builds DIR/hostile, whose functions have names that try to break an output, and copies of it
 under names of the same kind. Compilers refuse such names, so they are written over placeholders of the same
-length in the string table. Prints one line a function: its name's bytes in hexadecimal."""
+length in the string table. Prints one line a function: its address and its size, in hexadecimal."""
 import os
 import subprocess
 import sys
@@ -22,7 +22,7 @@ NAMES = [
     b'\xe2\x80\xaeright to left\xe2\x80\xac\xe2\x80\x8b',
     b'[truncated]', b'[unwind: no call]', b'[kernel threads]', b'all',
     b'constructor', b'__proto__', b'toString',
-    b'user_[k]', b'_[i]', b'0x1234', b'-1', b'=1+1', b',', b'/etc/passwd',
+    b'user_[k]', b'_[i]', b'0x1234', b'-12', b'=1+1', b',,,', b'/etc/passwd',
     b'N' * 70000,
     b'_Z1f' + b'P' * 30000 + b'c',
     b'_ZN' + b'1aIXL' * 2000 + b'E',
@@ -50,17 +50,12 @@ int main(int argc, char **argv)
 
 
 def placeholder(i, length):
-    # Short names still differ: by their letters, not by a number.
-    return (chr(65 + i // 26) + chr(97 + i % 26) + '_%d' % i)[:length].ljust(length, 'q')
+    # None is the end of another: linkers keep such strings once.
+    return (chr(65 + i // 26) + chr(97 + i % 26)).ljust(length, '_')
 
 
 def main(where):
-    places = []
-    for i, name in enumerate(NAMES):
-        places.append(placeholder(i, len(name)))
-        if len(name) < 3:
-            places[-1] = {1: chr(0x71 + i % 9), 2: 'z' + chr(97 + i % 26)}[len(name)]
-    assert len(set(places)) == len(places)
+    places = [placeholder(i, len(name)) for i, name in enumerate(NAMES)]
     functions = ''.join(
         'void f%d(long n) __asm__("%s");\nOWN_FRAME void f%d(long n) { SPIN(n); }\n' % (i, p, i)
         for i, p in enumerate(places))
@@ -70,6 +65,9 @@ def main(where):
         f.write(SOURCE % (functions, ', '.join('f%d' % i for i in range(len(places))), len(places)))
     subprocess.check_call(['gcc', '-O1', '-fno-omit-frame-pointer', '-mno-omit-leaf-frame-pointer', '-Itests/workload',
                            source, '-o', program])
+    symbols = dict((line.split()[-1], line.split()[:2])
+                   for line in subprocess.check_output(['nm', '-S', program], text=True).splitlines()
+                   if len(line.split()) == 4)
     with open(program, 'rb') as f:
         data = bytearray(f.read())
     for place, name in sorted(zip(places, NAMES), key=lambda pair: -len(pair[1])):
@@ -82,8 +80,8 @@ def main(where):
         with open(path, 'wb') as f:
             f.write(data)
         os.chmod(path, 0o755)
-    for name in NAMES:
-        print(name[:64].hex())
+    for place in places:
+        print(*symbols[place])
 
 
 main(sys.argv[1])
