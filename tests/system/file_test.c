@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* needs: tests/system/record */
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "harness.h"
+#include "system/record.h"
+
+/* Files that have no name, another one, or several: what runs is named by what is in it. */
+
+/* Mounts of a test end with the test. */
+static void own_mounts(void)
+{
+	if (geteuid() != 0)
+		SKIP("needs root");
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		SKIP("no mount namespaces");
+}
+
+/* Records while the workload "deep" runs from @path, which is on disk when it starts, then @then is done. */
+static struct folded record_file(const char *path, const char *then)
+{
+	pid_t pid = start("'%s' 600 3", path);
+	struct folded folded;
+
+	(void)usleep(300000);
+	must("%s", then);
+	folded = record("-F 499 -d 2");
+	stop(pid);
+	check_account(&folded);
+	return folded;
+}
+
+static void check_deep(const struct folded *folded, const char *root, unsigned int programs)
+{
+	uint64_t all, named;
+	char regex[160];
+
+	(void)snprintf(regex, sizeof(regex), "^%s;.*[^k]\\]$", root);
+	all = sum_of(folded, regex);
+	(void)snprintf(regex, sizeof(regex),
+		       "^%s;(.*;)?main;descend;descend;descend;bottom;[^;]+ \\[0x[0-9a-f]+\\]$", root);
+	named = sum_of(folded, regex);
+	CHECK(all > 50 * programs);
+	check_at_least(root, named, all, 0.9);
+}
+
+HL_TEST(memfd_with_any_name)
+{
+	static const char *const names[] = { "app", "two words", "x (deleted)", ";a", "../../etc/passwd" };
+	static const char *const roots[] = { "memfd:app", "memfd:two words", "memfd:x \\(delete",
+					     "memfd:\\\\x3ba", "memfd:\\.\\./\\.\\./etc" };
+	pid_t pids[5];
+	struct folded folded;
+
+	for (int i = 0; i < 5; i++) {
+		char deep[256];
+
+		(void)snprintf(deep, sizeof(deep), "%s", workload("deep"));
+		pids[i] = start("%s %s '%s' 600 3", workload("memfd"), deep, names[i]);
+	}
+	(void)usleep(300000);
+	folded = record("-F 999 -d 4");
+	for (int i = 0; i < 5; i++)
+		stop(pids[i]);
+	for (int i = 0; i < 5; i++)
+		check_deep(&folded, roots[i], 1);
+	folded_done(&folded);
+	/* The table names the module for what it is; one name stands for all five, whose content is equal. */
+	CHECK_INT(shell("grep -q ' memfd:.* bottom' %sout.txt", test_dir()), 0);
+	CHECK(shell("grep -q ' passwd ' %sout.txt", test_dir()) != 0);
+}
+
+HL_TEST(deleted_file)
+{
+	char path[128], then[192];
+	struct folded folded;
+
+	(void)snprintf(path, sizeof(path), "%sgone", test_dir());
+	(void)snprintf(then, sizeof(then), "rm %s", path);
+	must("cp %s %s", workload("deep"), path);
+	folded = record_file(path, then);
+	check_deep(&folded, "gone", 1);
+	folded_done(&folded);
+}
+
+HL_TEST(deleted_file_with_another_in_its_place)
+{
+	char path[128], then[512];
+	struct folded folded;
+
+	(void)snprintf(path, sizeof(path), "%sreplaced", test_dir());
+	must("cp %s %s", workload("deep"), path);
+	(void)snprintf(then, sizeof(then), "rm %s && cp %s %s", path, workload("frames"), path);
+	folded = record_file(path, then);
+	check_deep(&folded, "replaced", 1);
+	CHECK_INT(sum_of(&folded, "^replaced;.*;(handler_work|ask_time|variable_frame)"), 0);
+	folded_done(&folded);
+}
+
+/* A library written over in place: processes that come later run other code at the same inode. */
+HL_TEST(library_written_over)
+{
+	char flags[256], program[256];
+	struct folded folded;
+	pid_t first, second;
+
+	(void)build_workload("libmore.so", "segments.c", "-DLIBRARY -fPIC -shared");
+	(void)snprintf(flags, sizeof(flags), "-DWITH_LIBRARY -L%s -lmore", test_dir());
+	strcpy(program, build_workload("program", "segments.c", flags));
+	first = start("%s 600", program);
+	must("sleep 0.5; cp %slibmore.so %sfirst.so", test_dir(), test_dir());
+	/* The same code, by another name and not stripped of it: what runs goes on running. */
+	must("objcopy --redefine-sym one_part_more=one_part_moar %slibmore.so %ssecond.so && "
+	     "cat %ssecond.so >%slibmore.so",
+	     test_dir(), test_dir(), test_dir(), test_dir());
+	must("cp %sprogram %slater", test_dir(), test_dir());
+	second = start("%slater 600", test_dir());
+	(void)usleep(300000);
+	folded = record("-F 499 -d 2");
+	stop(first);
+	stop(second);
+	check_account(&folded);
+	/* Both run what is in the file now; its names are those of now. */
+	CHECK(sum_of(&folded, "^(program|later);.*;one_part_moar;") > 20);
+	CHECK_INT(sum_of(&folded, "^(program|later);.*;one_part_more;"), 0);
+	folded_done(&folded);
+}
+
+HL_TEST(one_file_in_two_overlays_and_a_copy)
+{
+	const char *dir = test_dir();
+	struct folded folded;
+	pid_t pids[3];
+
+	own_mounts();
+	must("mount -t tmpfs none %s && cd %s && mkdir lower && for i in 1 2; do mkdir $i upper$i work$i; "
+	     "done",
+	     dir, dir);
+	must("cp %s %slower/layered", workload("deep"), dir);
+	for (int i = 1; i <= 2; i++)
+		if (shell("mount -t overlay -o lowerdir=%slower,upperdir=%supper%d,workdir=%swork%d none "
+			  "%s%d 2>/dev/null",
+			  dir, dir, i, dir, i, dir, i))
+			SKIP("no overlay file systems");
+	must("mkdir %s3 && cp %slower/layered %s3/layered", dir, dir, dir);
+	for (int i = 0; i < 3; i++)
+		pids[i] = start("%s%d/layered 600 3", dir, i + 1);
+	(void)usleep(300000);
+	folded = record("-F 499 -d 3");
+	for (int i = 0; i < 3; i++)
+		stop(pids[i]);
+	check_account(&folded);
+	check_deep(&folded, "layered", 3);
+	folded_done(&folded);
+	must("umount %s1 %s2 && umount %s", dir, dir, dir);
+}
+
+/* Two file systems made in the same way: inode, size and times of their files may be equal. */
+HL_TEST(two_file_systems_of_equal_content)
+{
+	static const char *const programs[] = { "deep", "frames" };
+	const char *dir = test_dir();
+	struct folded folded;
+	pid_t pids[2];
+
+	own_mounts();
+	if (shell("command -v mkfs.ext2 >/dev/null"))
+		SKIP("no mkfs.ext2");
+	for (int i = 0; i < 2; i++) {
+		must("dd if=/dev/zero of=%simage%d bs=1M count=4 2>/dev/null && mkfs.ext2 -q -U "
+		     "00000000-0000-0000-0000-000000000001 %simage%d && mkdir %s%d",
+		     dir, i, dir, i, dir, i);
+		if (shell("mount -o loop %simage%d %s%d 2>/dev/null", dir, i, dir, i))
+			SKIP("no loop devices or no ext2");
+		must("cp %s %s%d/twin && truncate -s 200000 %s%d/twin && touch -d @1000000000 %s%d/twin",
+		     workload(programs[i]), dir, i, dir, i, dir, i);
+	}
+	/* Equal inode, size and time, different devices: two files. */
+	CHECK_STR(output_of(NULL, "stat -c '%%i %%s %%Y' %s0/twin %s1/twin | uniq | wc -l", dir, dir), "1\n");
+	pids[0] = start("%s0/twin 600 3", dir);
+	pids[1] = start("%s1/twin 600 signal", dir);
+	(void)usleep(300000);
+	folded = record("-F 499 -d 3");
+	for (int i = 0; i < 2; i++)
+		stop(pids[i]);
+	check_account(&folded);
+	CHECK(sum_of(&folded, "^twin;(.*;)?main;descend;descend;descend;bottom;") > 50);
+	CHECK(sum_of(&folded, "^twin;(.*;)?main;interrupted;(.*;)?handler_work;") > 50);
+	folded_done(&folded);
+	must("umount %s0 %s1", dir, dir);
+}
