@@ -77,6 +77,23 @@ HL_TEST(libraries_of_a_process_that_is_gone)
 	folded_done(&folded);
 }
 
+/* The loader is first seen in the child that is about to become sleep, at an address that is gone with it. */
+HL_TEST(loader_of_a_program_that_replaced_itself)
+{
+	uint64_t all = 0, nameless = 0;
+
+	for (int i = 0; i < 5; i++) {
+		struct folded folded = record("-F 9999 -d 1 -- sleep 0.1");
+
+		all += sum_of(&folded, "\\[0x[0-9a-f]+\\]$");
+		nameless += sum_of(&folded,
+				   ";\\[(ld-linux|libc\\.)[^;]*\\+0x[0-9a-f]+\\];[^;]+ \\[0x[0-9a-f]+\\]$");
+		folded_done(&folded);
+	}
+	CHECK(all > 20);
+	check_at_least("named", all - nameless, all, 0.97);
+}
+
 static void check_orphans(const struct folded *folded)
 {
 	uint64_t all = sum_of(folded, "^orphans;"),

@@ -160,6 +160,7 @@ int hl_session_stop(struct hl_session *session, struct hl_window *window, struct
 	session->times.end_ns = hl_realtime_ns();
 	session->times.elapsed_ns = hl_monotonic_ns() - session->started_ns;
 	stop_opener(session);
+	(void)hl_files_search(session->files);
 	code = hl_session_drain(session, window, err);
 	if (!code)
 		code = hl_session_drain(session, window, err);

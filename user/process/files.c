@@ -219,3 +219,89 @@ enum hl_file_state hl_files_open(struct hl_files *files, const struct hl_file_ev
 								       : HL_FILE_FAILED;
 	return file->state;
 }
+
+/* Whether a path of a maps file can be that of @file, of which the event told the base name, maybe cut. */
+static bool has_base_name(const char *path, const struct hl_open_file *file)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	size_t n = file->path ? strlen(file->path) : 0;
+
+	return n && strncmp(base, file->path, n) == 0 &&
+	       (base[n] == '\0' || n == HL_FILE_NAME_LEN - 1 || strcmp(base + n, " (deleted)") == 0);
+}
+
+/* Opens what waits for the mapping in @line of process @pid. Returns how many. */
+static unsigned int search_line(struct hl_files *files, unsigned int pid, char *line)
+{
+	unsigned long start, end;
+	unsigned int found = 0;
+	char perms[8];
+	int skip = 0;
+
+	if (sscanf(line, "%lx-%lx %7s %*x %*s %*u %n", &start, &end, perms, &skip) < 3 || perms[2] != 'x' ||
+	    !skip || line[skip] != '/')
+		return 0;
+	line[strcspn(line, "\n")] = '\0';
+	for (size_t i = 0; i < files->n; i++) {
+		struct hl_open_file *file = &files->items[i];
+		struct hl_file_event event = { .key = file->key };
+		char link[96];
+		int fd;
+
+		if (file->state != HL_FILE_FAILED || !has_base_name(line + skip, file))
+			continue;
+		(void)snprintf(link, sizeof(link), "%u/map_files/%lx-%lx", pid, start, end);
+		fd = open_link(files, link, &event, file);
+		if (fd < 0)
+			continue;
+		file->fd = fd;
+		file->error = 0;
+		file->state = HL_FILE_OPEN;
+		found++;
+	}
+	return found;
+}
+
+static unsigned int search_process(struct hl_files *files, unsigned int pid)
+{
+	_cleanup_free_ char *line = NULL;
+	_cleanup_fclose_ FILE *f = NULL;
+	unsigned int found = 0;
+	size_t size = 0;
+	char name[32];
+	int fd;
+
+	(void)snprintf(name, sizeof(name), "%u/maps", pid);
+	fd = openat(files->proc_fd, name, O_RDONLY | O_CLOEXEC);
+	f = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!f) {
+		hl_cleanup_close(&fd);
+		return 0;
+	}
+	while (getline(&line, &size, f) > 0)
+		found += search_line(files, pid, line);
+	return found;
+}
+
+unsigned int hl_files_search(struct hl_files *files)
+{
+	unsigned int failed = 0, found = 0;
+	_cleanup_closedir_ DIR *dir = NULL;
+	const struct dirent *entry;
+	int fd;
+
+	for (size_t i = 0; i < files->n; i++)
+		failed += files->items[i].state == HL_FILE_FAILED;
+	if (!failed)
+		return 0;
+	fd = openat(files->proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir) {
+		hl_cleanup_close(&fd);
+		return 0;
+	}
+	while (found < failed && (entry = readdir(dir)))
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+			found += search_process(files, (unsigned int)strtoul(entry->d_name, NULL, 10));
+	return found;
+}

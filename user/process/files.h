@@ -43,6 +43,13 @@ void hl_files_free(struct hl_files *files);
  */
 enum hl_file_state hl_files_open(struct hl_files *files, const struct hl_file_event *event);
 
+/*
+ * Looks through the mappings of all processes for files that could not be opened through the one that was
+ * sampled: it had ended, or replaced itself. Returns how many were opened. As dear as reading every maps file
+ * of the host: for the end of a recording, not for each event.
+ */
+unsigned int hl_files_search(struct hl_files *files);
+
 /* The file with that id; NULL if no event of it was handled. Valid until the next hl_files_open(). */
 const struct hl_open_file *hl_files_get(const struct hl_files *files, uint32_t id);
 
