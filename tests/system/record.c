@@ -294,6 +294,8 @@ struct account read_account(void)
 	account.filtered = number_before(header, " not asked for");
 	for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++)
 		account.lost += loss_of(header, lost[i]);
+	account.textless = loss_of(header, "without text");
+	account.undecoded = loss_of(header, "undecoded");
 	account.stackless = loss_of(header, "stack lost");
 	return account;
 }

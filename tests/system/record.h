@@ -57,8 +57,9 @@ void folded_done(struct folded *folded);
 /* What the header of the last recording says became of its samples. */
 struct account {
 	uint64_t shown, expected, seen, idle, filtered;
-	uint64_t lost;      /* under any name */
-	uint64_t stackless; /* shown without callers, as the stack map had no room */
+	uint64_t lost;                /* under any name */
+	uint64_t textless, undecoded; /* leaves without text, and with bytes for text */
+	uint64_t stackless;           /* shown without callers, as the stack map had no room */
 };
 struct account read_account(void);
 /* Fails unless each sample that was seen is shown, or is accounted for. */
