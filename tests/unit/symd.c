@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base elf symbol insn symd tests/elfwriter */
+/* needs: base sample elf unwind symbol insn symd tests/elfwriter */
 #include "symd/client.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base elf symbol insn symd tests/elfwriter */
+/* needs: base sample elf unwind symbol insn symd tests/elfwriter */
 /* A server in hostile hands: what the client takes from its replies. */
 #include "symd/client.h"
 

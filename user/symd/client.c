@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "sample/unwind_table.h"
 #include "symd/server.h"
 #include "symd/transport.h"
 
@@ -123,6 +124,23 @@ int hl_symd_add_kallsyms(struct hl_symd *symd, int fd, struct hl_err *err)
 	struct hl_symd_reply reply = { 0 };
 
 	return call(symd, &request, NULL, fd, &reply, err);
+}
+
+int hl_symd_unwind(struct hl_symd *symd, uint32_t file, uint8_t **ret, size_t *ret_len, struct hl_err *err)
+{
+	struct hl_symd_request request = { .type = HL_SYMD_UNWIND, .file = file };
+	struct hl_symd_reply reply = { 0 };
+	int r = call(symd, &request, NULL, -1, &reply, err);
+
+	if (r < 0)
+		return r;
+	if (hl_unwind_check(symd->payload.data, symd->payload.len, err) < 0)
+		return hl_err_prefix(err, -EPROTO, "symd's answer for file %u", file);
+	/* The table is as large as a payload gets: it changes hands rather than being copied. */
+	*ret = (uint8_t *)symd->payload.data;
+	*ret_len = symd->payload.len;
+	symd->payload = (struct hl_str){ 0 };
+	return 0;
 }
 
 /* Moves the string at @offset from the payload's to the caller's numbering; false if it lies outside. */

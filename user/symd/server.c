@@ -16,6 +16,7 @@
 #include "symd/files.h"
 #include "symd/identity.h"
 #include "symd/resolve.h"
+#include "unwind/unwind.h"
 
 struct hl_symd_server {
 	struct hl_symd_files files;
@@ -94,6 +95,26 @@ static int resolve(struct hl_symd_server *server, const struct hl_symd_request *
 	return 0;
 }
 
+static int unwind(struct hl_symd_server *server, uint32_t number, struct hl_str *ret_payload,
+		  struct hl_err *err)
+{
+	struct hl_symd_known *known = hl_symd_files_get(&server->files, number);
+	struct hl_unwind_result table = { 0 };
+	int r;
+
+	if (!known)
+		return hl_err_set(err, -ENOENT, "symd does not know file %u", number);
+	if (hl_elf_is_suspended(known->elf))
+		return hl_err_set(err, -EBADF, "file %u is closed: add it again for its unwind table",
+				  number);
+	r = hl_unwind_compile(known->elf, &table, err);
+	if (r < 0)
+		return r;
+	hl_str_add(ret_payload, table.bytes, table.len);
+	free(table.bytes);
+	return hl_str_status(ret_payload) < 0 ? hl_err_errno(err, -ENOMEM, "file %u", number) : 0;
+}
+
 static int handle(struct hl_symd_server *server, const struct hl_symd_request *request, const void *payload,
 		  size_t len, int fd, struct hl_str *ret_payload, struct hl_err *err)
 {
@@ -109,6 +130,8 @@ static int handle(struct hl_symd_server *server, const struct hl_symd_request *r
 	case HL_SYMD_DROP_FILE:
 		hl_symd_files_drop(&server->files, request->file);
 		return 0;
+	case HL_SYMD_UNWIND:
+		return unwind(server, request->file, ret_payload, err);
 	default:
 		return hl_err_set(err, -EOPNOTSUPP, "symd does not know request %u", request->type);
 	}

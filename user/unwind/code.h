@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_UNWIND_CODE_H
+#define HL_UNWIND_CODE_H
+
+/* Where the code of a file stands, by address and by offset; private to this folder. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hl_elf;
+struct hl_err;
+
+#define HL_CODE_PAGES_MAX (128u << 10) /* of 1 KiB: the index of a table's pages fits a slab of 1 MiB */
+
+/* What the file holds of an executable segment. */
+struct hl_code_segment {
+	uint64_t address, size;
+	uint32_t start; /* offset, relative to the first page */
+};
+
+struct hl_code_range {
+	uint32_t start, end;
+};
+
+struct hl_code {
+	struct hl_code_segment *segments; /* by address */
+	size_t n_segments;
+	struct hl_code_range *ranges; /* by offset, apart from each other */
+	size_t n_ranges;
+	uint64_t first_page; /* offset >> HL_UNWIND_PAGE_SHIFT */
+	uint32_t n_pages;
+	size_t recent; /* the segment found last */
+};
+
+/* -ENODATA: no code; -E2BIG: over more than HL_CODE_PAGES_MAX pages; -ENOMEM. */
+int hl_code_read(const struct hl_elf *elf, struct hl_code *ret, struct hl_err *err);
+void hl_code_done(struct hl_code *code);
+
+/* The range of @size bytes of code at @address, cut at the end of its segment. False: no code is there. */
+bool hl_code_find(struct hl_code *code, uint64_t address, uint64_t size, struct hl_code_range *ret);
+
+#endif

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "unwind/unwind.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/cursor.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "elf/cfi.h"
+#include "elf/elf.h"
+#include "unwind/code.h"
+#include "unwind/program.h"
+#include "unwind/rows.h"
+#include "unwind/x86.h"
+
+/*
+ * FDEs stand in the file in the order in which the linker met them. They are gathered, sorted by where their
+ * code is, and run one after the other; the rows of each are held back until it has ended well.
+ */
+
+enum {
+	MAX_FDES = 4 << 20,
+	MAX_BRIDGED = 16, /* a gap between functions that is padding */
+	SOURCES = 2,
+};
+
+struct entry {
+	struct hl_code_range code;
+	uint32_t number; /* in order of appearance: where entries overlap, the first wins */
+	uint32_t source;
+	struct hl_cfi_fde fde;
+};
+
+/* The state in which the FDEs of a CIE begin. */
+struct beginning {
+	enum { BEGIN_UNKNOWN = 0, BEGIN_KNOWN, BEGIN_UNSUPPORTED } what;
+	struct hl_frame_state state;
+};
+
+/* A row of the FDE that is being run. */
+struct draft {
+	uint64_t at;
+	uint32_t rule;
+};
+
+struct compiler {
+	const struct hl_elf *elf;
+	struct hl_code code;
+	struct hl_cfi *cfi[SOURCES];
+	struct beginning *beginnings[SOURCES]; /* by number of the CIE */
+	struct entry *entries;
+	size_t n_entries, cap_entries;
+	struct hl_rows rows;
+	struct draft *drafts;
+	size_t n_drafts, cap_drafts;
+	bool is_resolver, has_unsupported; /* of the FDE that is being run */
+	uint32_t n_unsupported;
+};
+
+static void compiler_done(struct compiler *c)
+{
+	int i;
+
+	for (i = 0; i < SOURCES; i++) {
+		hl_cfi_free(c->cfi[i]);
+		free(c->beginnings[i]);
+	}
+	hl_code_done(&c->code);
+	hl_rows_done(&c->rows);
+	free(c->entries);
+	free(c->drafts);
+}
+
+/* ---- gathering ---- */
+
+static int gather_from(struct compiler *c, uint32_t source)
+{
+	struct entry entry = { .source = source };
+	int r;
+
+	while ((r = hl_cfi_next(c->cfi[source], &entry.fde)) > 0) {
+		if (!hl_code_find(&c->code, entry.fde.start, entry.fde.size, &entry.code))
+			continue;
+		r = hl_grow(&c->entries, &c->cap_entries, c->n_entries + 1, sizeof(entry), MAX_FDES);
+		if (r < 0)
+			return r;
+		entry.number = (uint32_t)c->n_entries;
+		c->entries[c->n_entries++] = entry;
+	}
+	return r;
+}
+
+static int gather(struct compiler *c, struct hl_err *err)
+{
+	static const enum hl_cfi_kind kinds[SOURCES] = { HL_CFI_EH_FRAME, HL_CFI_DEBUG_FRAME };
+	struct hl_err why;
+	uint32_t i;
+	int r;
+
+	for (i = 0; i < SOURCES; i++) {
+		r = hl_cfi_load(c->elf, kinds[i], &c->cfi[i], &why);
+		if (r == -ENODATA)
+			continue;
+		if (r < 0)
+			return hl_err_set(err, r, "%s", why.text);
+		r = gather_from(c, i);
+		if (r < 0)
+			return hl_err_errno(err, r, "'%s': cannot read its FDEs", hl_elf_name(c->elf));
+		c->beginnings[i] = calloc(hl_cfi_n_cies(c->cfi[i]) + 1, sizeof(*c->beginnings[i]));
+		if (!c->beginnings[i])
+			return hl_err_errno(err, -ENOMEM, "'%s'", hl_elf_name(c->elf));
+	}
+	if (c->n_entries == 0)
+		return hl_err_set(err, -ENODATA, "'%s' has no call frame information for its code",
+				  hl_elf_name(c->elf));
+	return 0;
+}
+
+static int by_code(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->code.start != y->code.start)
+		return x->code.start < y->code.start ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+/* ---- running ---- */
+
+/* NULL if the instructions of the CIE cannot be followed. */
+static const struct hl_frame_state *begin_of(struct compiler *c, const struct entry *entry)
+{
+	struct beginning *b = &c->beginnings[entry->source][entry->fde.cie];
+	const struct hl_cfi *cfi = c->cfi[entry->source];
+	const struct hl_cfi_cie *cie = hl_cfi_cie(cfi, entry->fde.cie);
+
+	if (b->what == BEGIN_UNKNOWN)
+		b->what = cie->return_register == HL_X86_RETURN &&
+					  hl_program_begin(cfi, cie, HL_X86_RBP, &b->state) == 0
+				  ? BEGIN_KNOWN
+				  : BEGIN_UNSUPPORTED;
+	return b->what == BEGIN_KNOWN ? &b->state : NULL;
+}
+
+static int add_draft(struct compiler *c, uint64_t at, uint32_t rule)
+{
+	int r = hl_grow(&c->drafts, &c->cap_drafts, c->n_drafts + 1, sizeof(*c->drafts), HL_ROWS_MAX);
+
+	if (r == 0)
+		c->drafts[c->n_drafts++] = (struct draft){ at, rule };
+	return r;
+}
+
+static int add_row(void *ctx, uint64_t at, const struct hl_frame_state *state)
+{
+	struct compiler *c = ctx;
+	struct hl_unwind_rule rule;
+	int id;
+
+	if (at == 0)
+		c->is_resolver = hl_x86_is_resolver(state);
+	rule = hl_x86_rule(state, c->is_resolver);
+	id = hl_rows_rule(&c->rows, &rule);
+	if (id < 0)
+		return id;
+	c->has_unsupported |= id == HL_RULE_UNSUPPORTED;
+	return add_draft(c, at, (uint32_t)id);
+}
+
+/* Fills the drafts with the rows of @entry. */
+static int run(struct compiler *c, const struct entry *entry)
+{
+	static const struct hl_unwind_rule signal = { .cfa_kind = HL_CFA_SIGNAL };
+	const struct hl_cfi *cfi = c->cfi[entry->source];
+	const struct hl_frame_state *begin;
+	int r = -EOPNOTSUPP;
+
+	c->n_drafts = 0;
+	c->is_resolver = c->has_unsupported = false;
+	if (hl_cfi_cie(cfi, entry->fde.cie)->is_signal) {
+		r = hl_rows_rule(&c->rows, &signal);
+		return r < 0 ? r : add_draft(c, 0, (uint32_t)r);
+	}
+	begin = begin_of(c, entry);
+	if (begin)
+		r = hl_program_run(cfi, &entry->fde, HL_X86_RBP, begin, add_row, c);
+	if (r == -EOPNOTSUPP) {
+		c->n_drafts = 0;
+		c->has_unsupported = true;
+		r = add_draft(c, 0, HL_RULE_UNSUPPORTED);
+	}
+	return r;
+}
+
+/* Writes the drafts of @entry, as far as they lie behind @from. */
+static int write_drafts(struct compiler *c, const struct entry *entry, uint32_t from)
+{
+	uint64_t size = entry->code.end - entry->code.start;
+	uint32_t at;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < c->n_drafts && c->drafts[i].at < size && r == 0; i++) {
+		at = entry->code.start + (uint32_t)c->drafts[i].at;
+		r = hl_rows_put(&c->rows, at > from ? at : from, c->drafts[i].rule);
+	}
+	return r;
+}
+
+/* Writes the rows of one range of code; *@next is the first entry that is not yet written. */
+static int write_range(struct compiler *c, const struct hl_code_range *range, size_t *next)
+{
+	const struct entry *entry;
+	uint32_t end = range->start; /* of what is written */
+	int r = hl_rows_begin(&c->rows, end);
+
+	for (; r == 0 && *next < c->n_entries; ++*next) {
+		entry = &c->entries[*next];
+		if (entry->code.start >= range->end)
+			break;
+		if (entry->code.end <= end)
+			continue;
+		if (entry->code.start > end && entry->code.start - end >= MAX_BRIDGED)
+			r = hl_rows_put(&c->rows, end, HL_RULE_NONE);
+		if (r == 0)
+			r = run(c, entry);
+		if (r == 0)
+			r = write_drafts(c, entry, end);
+		c->n_unsupported += c->has_unsupported;
+		end = entry->code.end;
+	}
+	if (r == 0 && range->end - end >= MAX_BRIDGED)
+		r = hl_rows_put(&c->rows, end, HL_RULE_NONE);
+	return r == 0 ? hl_rows_end(&c->rows, range->end) : r;
+}
+
+static int write_table(struct compiler *c, struct hl_unwind_result *ret)
+{
+	size_t next = 0, i;
+	int r = hl_rows_init(&c->rows, c->code.n_pages);
+
+	qsort(c->entries, c->n_entries, sizeof(*c->entries), by_code);
+	for (i = 0; i < c->code.n_ranges && r == 0; i++)
+		r = write_range(c, &c->code.ranges[i], &next);
+	if (r == 0)
+		r = hl_rows_bytes(&c->rows, (uint32_t)c->code.first_page, c->n_unsupported, &ret->bytes,
+				  &ret->len);
+	return r;
+}
+
+int hl_unwind_compile(const struct hl_elf *elf, struct hl_unwind_result *ret, struct hl_err *err)
+{
+	_cleanup_(compiler_done) struct compiler c = { .elf = elf };
+	struct hl_unwind_result result = { 0 };
+	int r;
+
+	if (hl_elf_machine(elf) != EM_X86_64 || !hl_elf_is_64(elf))
+		return hl_err_set(err, -ENODATA, "'%s' is no 64-bit x86 file: it is not unwound by table",
+				  hl_elf_name(elf));
+	r = hl_code_read(elf, &c.code, err);
+	if (r == 0)
+		r = gather(&c, err);
+	if (r < 0)
+		return r;
+	r = write_table(&c, &result);
+	if (r == -E2BIG)
+		return hl_err_set(err, r, "'%s' needs more than %u unwind rows", hl_elf_name(elf),
+				  HL_ROWS_MAX);
+	if (r < 0)
+		return hl_err_errno(err, r, "'%s': cannot compile its unwind table", hl_elf_name(elf));
+	result.n_fdes = (uint32_t)c.n_entries;
+	result.n_unsupported = c.n_unsupported;
+	result.n_rows = (uint32_t)c.rows.n_rows;
+	result.n_rules = (uint32_t)c.rows.n_rules;
+	*ret = result;
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_UNWIND_UNWIND_H
+#define HL_UNWIND_UNWIND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct hl_elf;
+struct hl_err;
+
+/* A table as include/hotleaf/unwind.h has it, to be released with free(), and what went into it. */
+struct hl_unwind_result {
+	uint8_t *bytes;
+	size_t len;
+	uint32_t n_fdes;
+	uint32_t n_unsupported; /* FDEs with at least one row that the table cannot express */
+	uint32_t n_rows, n_rules;
+};
+
+/*
+ * Compiles the call frame information of @elf: .eh_frame, and .debug_frame for what .eh_frame leaves out.
+ * Code without any has rows of HL_CFA_NONE. Work and memory are bounded by the size of the file, and by
+ * these: -E2BIG if its code spans more than 128 MiB of the file, or needs more than 16 M rows. -ENODATA: it
+ * has no call frame information for its code, or is no 64-bit x86 file. Else -ENOMEM, or what reading said.
+ */
+int hl_unwind_compile(const struct hl_elf *elf, struct hl_unwind_result *ret, struct hl_err *err);
+
+#endif
