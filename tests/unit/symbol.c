@@ -335,12 +335,12 @@ static void add_frames(struct elfwriter *w, uint64_t header, const uint32_t (*fu
 	word = (uint32_t)(frames - header - 4);
 	ew_put(w, header + 4, &word, 4);
 	ew_put(w, header + 8, &n, 4);
-	/* A CIE of no importance: the reader checks each FDE against the table. */
-	ew_put(w, frames, "\x08\0\0\0\0\0\0\0zR\0\0", 12);
+	/* The CIE says how addresses are written: 32-bit distances from the field. */
+	ew_put(w, frames, "\x10\0\0\0\0\0\0\0\1zR\0\1\x78\x10\1\x1b\0\0\0", 20);
 	for (i = 0; i < n; i++) {
 		uint32_t row[2], record[5] = { 16 };
 
-		fde = frames + 12 + 20ull * i;
+		fde = frames + 20 + 20ull * i;
 		row[0] = (uint32_t)(TEXT + functions[i][0] - header);
 		row[1] = (uint32_t)(fde - header);
 		ew_put(w, header + 12 + 8ull * i, row, 8);
@@ -349,9 +349,9 @@ static void add_frames(struct elfwriter *w, uint64_t header, const uint32_t (*fu
 		record[3] = functions[i][1];
 		ew_put(w, fde, record, 20);
 	}
-	ew_put(w, frames + 12 + 20ull * n, NULL, 4);
+	ew_put(w, frames + 20 + 20ull * n, NULL, 4);
 	ew_segment(w, PT_GNU_EH_FRAME, PF_R, header, header, 12 + 8ull * n);
-	ew_segment(w, PT_LOAD, PF_R, header, header, 12 + 8ull * n + 12 + 20ull * n + 4);
+	ew_segment(w, PT_LOAD, PF_R, header, header, 12 + 8ull * n + 20 + 20ull * n + 4);
 }
 
 HL_TEST(frames_bound_functions_without_a_name)

@@ -1,175 +1,82 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "symbol/table.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
-#include "base/cursor.h"
 #include "base/mem.h"
-#include "elf/elf.h"
+#include "elf/cfi.h"
 
-/*
- * The bounds of functions, from the sorted table in .eh_frame_hdr (LSB core, "Exception Frames") and the
- * FDEs that it points to. Only the usual form is read: a table of (start, FDE) as 32-bit distances from the
- * header, FDEs with a 32-bit distance from the field. Where an FDE is of another form its start does not
- * agree with the table's, and it is left out.
- */
+/* The bounds of functions, from the FDEs of .eh_frame, which nearly all code has, stripped or not. */
 
-enum {
-	MAX_HEADER = 64 << 20,
-	MAX_FRAMES = 256 << 20,
-	DW_EH_PE_UDATA4 = 0x03,
-	DW_EH_PE_SDATA4 = 0x0b,
-	DW_EH_PE_PCREL = 0x10,
-	DW_EH_PE_DATAREL = 0x30,
+HL_DEFINE_CLEANUP(struct hl_cfi, hl_cfi_free)
+
+enum { MAX_FDES = 4 << 20 };
+
+struct bounds {
+	uint64_t start; /* first: hl_radix_sort() goes by it */
+	uint64_t end;
 };
 
-struct frames {
-	uint8_t *bytes;
-	size_t len;
-	uint64_t address;
-};
-
-static void frames_done(struct frames *frames)
+/* Reads the FDEs of code, each cut at the end of its area. */
+static int read_bounds(const struct hl_builder *b, struct hl_cfi *cfi, struct bounds **ret, size_t *ret_n)
 {
-	free(frames->bytes);
-}
-
-static int load_at(const struct hl_elf *elf, uint64_t offset, uint64_t len, uint64_t limit, uint8_t **ret)
-{
-	const struct hl_elf_section as_section = { .name = "", .offset = offset, .size = len };
-	size_t got;
-
-	return hl_elf_load(elf, &as_section, (size_t)limit, ret, &got, NULL);
-}
-
-/* Loads .eh_frame, which starts at @address: to the end of its section, or else of its segment. */
-static int load_frames(const struct hl_elf *elf, uint64_t address, struct frames *ret)
-{
-	const struct hl_elf_section *section = hl_elf_section_named(elf, ".eh_frame");
-	const struct hl_elf_segment *s;
-	uint64_t len;
-	size_t n, i;
+	_cleanup_free_ struct bounds *bounds = NULL;
+	const struct hl_area *area;
+	struct hl_cfi_fde fde;
+	size_t n = 0, cap = 0;
 	int r;
 
-	s = hl_elf_segments(elf, &n);
-	for (i = 0; i < n; i++)
-		if (s[i].type == PT_LOAD && address - s[i].address < s[i].file_size)
-			break;
-	if (i == n)
-		return -EBADMSG;
-	len = s[i].file_size - (address - s[i].address);
-	if (section && section->address == address && section->size < len)
-		len = section->size;
-	r = load_at(elf, s[i].offset + (address - s[i].address), len, MAX_FRAMES, &ret->bytes);
-	if (r < 0)
-		return r;
-	ret->len = (size_t)len;
-	ret->address = address;
-	return 0;
-}
-
-/* The length of the function at @start, if the FDE at @address is its own, else 0. */
-static uint32_t read_fde(const struct frames *frames, uint64_t address, uint64_t start)
-{
-	struct hl_cursor c = hl_cursor_of(frames->bytes, frames->len, ".eh_frame");
-	uint32_t length, cie, size;
-	int32_t distance;
-	uint64_t field;
-
-	if (address - frames->address >= frames->len)
-		return 0;
-	hl_cursor_seek(&c, (size_t)(address - frames->address));
-	length = hl_cursor_u32(&c);
-	cie = hl_cursor_u32(&c);
-	field = frames->address + c.pos;
-	distance = (int32_t)hl_cursor_u32(&c);
-	size = hl_cursor_u32(&c);
-	if (c.failed || length < 12 || length == UINT32_MAX || cie == 0)
-		return 0;
-	return field + (uint64_t)(int64_t)distance == start ? size : 0;
-}
-
-static void read_table(struct hl_builder *b, struct hl_cursor *c, uint64_t header,
-		       const struct frames *frames)
-{
-	struct hl_symbols *s = b->out;
-	const struct hl_area *area;
-	uint64_t start, fde, last_end = 0;
-	struct hl_fde *last;
-	uint32_t size;
-
-	while (hl_cursor_left(c) >= 8) {
-		start = header + (uint64_t)(int64_t)(int32_t)hl_cursor_u32(c);
-		fde = header + (uint64_t)(int64_t)(int32_t)hl_cursor_u32(c);
-		size = read_fde(frames, fde, start);
-		area = hl_area_find(b->areas, b->n_areas, start);
-		if (size == 0 || !area || start - s->fde_base > UINT32_MAX)
+	while ((r = hl_cfi_next(cfi, &fde)) > 0) {
+		area = hl_area_find(b->areas, b->n_areas, fde.start);
+		if (!area || fde.start - b->areas[0].start > UINT32_MAX)
 			continue;
-		if (size > area->end - start)
-			size = (uint32_t)(area->end - start);
-		if (s->n_fdes && start < last_end) {
-			/* Entries ascend; one that overlaps the one before cuts it. */
-			last = &s->fdes[s->n_fdes - 1];
-			if (start <= s->fde_base + last->start)
-				continue;
-			last->size = (uint32_t)(start - s->fde_base - last->start);
-		}
-		last_end = start + size;
-		s->fdes[s->n_fdes++] = (struct hl_fde){ (uint32_t)(start - s->fde_base), size };
+		r = hl_grow(&bounds, &cap, n + 1, sizeof(*bounds), MAX_FDES);
+		if (r < 0)
+			break;
+		if (fde.size > area->end - fde.start)
+			fde.size = area->end - fde.start;
+		if (fde.size > UINT32_MAX)
+			fde.size = UINT32_MAX;
+		bounds[n++] = (struct bounds){ fde.start, fde.start + fde.size };
 	}
-}
-
-/* Reads the header's fixed part up to the table; the number of rows, 0 for another form. */
-static size_t read_header(struct hl_cursor *c, uint64_t address, uint64_t *ret_frames)
-{
-	uint8_t version = hl_cursor_u8(c), frames = hl_cursor_u8(c), count = hl_cursor_u8(c);
-	uint8_t table = hl_cursor_u8(c);
-	uint64_t base = address + c->pos;
-	int32_t distance = (int32_t)hl_cursor_u32(c);
-	uint32_t n = hl_cursor_u32(c);
-
-	if (c->failed || version != 1 || frames != (DW_EH_PE_PCREL | DW_EH_PE_SDATA4) ||
-	    count != DW_EH_PE_UDATA4 || table != (DW_EH_PE_DATAREL | DW_EH_PE_SDATA4))
-		return 0;
-	*ret_frames = base + (uint64_t)(int64_t)distance;
-	return n < hl_cursor_left(c) / 8 ? n : hl_cursor_left(c) / 8;
+	if (r == -ENOMEM)
+		return r;
+	*ret = TAKE_PTR(bounds);
+	*ret_n = n;
+	return 0;
 }
 
 int hl_builder_read_fdes(struct hl_builder *b)
 {
-	_cleanup_free_ uint8_t *header = NULL;
-	_cleanup_(frames_done) struct frames frames = { 0 };
-	const struct hl_elf_segment *s;
-	struct hl_cursor c;
-	uint64_t address;
-	size_t n, i;
+	_cleanup_(hl_cfi_freep) struct hl_cfi *cfi = NULL;
+	_cleanup_free_ struct bounds *bounds = NULL;
+	struct hl_symbols *s = b->out;
+	size_t n = 0, i;
 	int r;
 
-	s = hl_elf_segments(b->elf, &n);
-	for (i = 0; i < n && s[i].type != PT_GNU_EH_FRAME; i++)
-		;
-	if (i == n || b->n_areas == 0)
+	if (b->n_areas == 0)
 		return 0;
-	r = load_at(b->elf, s[i].offset, s[i].file_size, MAX_HEADER, &header);
-	if (r < 0)
+	r = hl_cfi_load(b->elf, HL_CFI_EH_FRAME, &cfi, NULL);
+	if (r == 0)
+		r = read_bounds(b, cfi, &bounds, &n);
+	if (r == 0 && n)
+		r = hl_radix_sort(bounds, n, sizeof(*bounds));
+	if (r < 0 || n == 0)
 		return r == -ENOMEM ? r : 0;
-	c = hl_cursor_of(header, (size_t)s[i].file_size, ".eh_frame_hdr");
-	n = read_header(&c, s[i].address, &address);
-	if (n == 0)
-		return 0;
-	r = load_frames(b->elf, address, &frames);
-	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	b->out->fdes = malloc(n * sizeof(*b->out->fdes));
-	if (!b->out->fdes)
+	s->fdes = malloc(n * sizeof(*s->fdes));
+	if (!s->fdes)
 		return -ENOMEM;
-	b->out->fde_base = b->areas[0].start;
-	c.len = c.pos + n * 8;
-	read_table(b, &c, s[i].address, &frames);
+	s->fde_base = b->areas[0].start;
+	for (i = 0; i < n; i++) {
+		if (i + 1 < n && bounds[i + 1].start < bounds[i].end)
+			bounds[i].end = bounds[i + 1].start;
+		/* Of several that start at one place the last stays. */
+		if (bounds[i].start < bounds[i].end)
+			s->fdes[s->n_fdes++] = (struct hl_fde){ (uint32_t)(bounds[i].start - s->fde_base),
+								(uint32_t)(bounds[i].end - bounds[i].start) };
+	}
 	return 0;
 }
 
