@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample elf unwind symbol insn symd tests/elfwriter */
+/* needs: base sample elf unwind symbol insn symd tests/elfwriter tests/cfiwriter tests/tabletext */
 #include "symd/client.h"
 
 #include <errno.h>
@@ -10,8 +10,11 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "cfiwriter.h"
 #include "elfwriter.h"
 #include "harness.h"
+#include "tabletext.h"
+#include "unwind/unwind.h"
 
 enum { TEXT = 0x401000, SIZE = 0x1000 };
 
@@ -167,6 +170,38 @@ HL_TEST(names_and_text_of_a_file)
 	CHECK_STR(ask(symd, &q), " 9000+0 |  (10)");
 	q = (struct hl_symd_query){ .where = 0x9000, .file = 99, .flags = HL_SYMD_WANT_TEXT };
 	CHECK_STR(ask(symd, &q), " 9000+0 |  (14)");
+	hl_symd_free(symd);
+}
+
+HL_TEST(unwind_tables)
+{
+	struct hl_symd *symd = new_symd();
+	struct hl_unwind_result table = { 0 };
+	struct hl_err err = { "" };
+	struct elfwriter w;
+	struct cfiwriter f;
+
+	cw_init(&f, 0x405000, false);
+	cw_fde(&f, cw_usual_cie(&f), TEXT + 0x10, 0x20, "\x41\x0e\x10", 3);
+	write_program(&w, NULL);
+	cw_put_segment(&f, &w, TEXT - 0x1000);
+	add(symd, 3, &w, NULL);
+	if (hl_symd_unwind(symd, 3, &table.bytes, &table.len, &err) < 0)
+		FAIL("%s", err.text);
+	CHECK_STR(table_text(&table, 0x1000, 0x40), "0 none; 10 rsp+8; 11 rsp+16; 30 none");
+	free(table.bytes);
+	/* The answer was handed over; the next is its own. */
+	CHECK_INT(hl_symd_unwind(symd, 3, &table.bytes, &table.len, NULL), 0);
+	free(table.bytes);
+
+	table.bytes = NULL;
+	CHECK_INT(hl_symd_unwind(symd, 99, &table.bytes, &table.len, &err), -ENOENT);
+	CHECK_STR(err.text, "symd does not know file 99");
+	write_program(&w, NULL);
+	add(symd, 3, &w, NULL);
+	CHECK_INT(hl_symd_unwind(symd, 3, &table.bytes, &table.len, &err), -ENODATA);
+	CHECK_STR(err.text, "'file 3' has no call frame information for its code");
+	CHECK(!table.bytes);
 	hl_symd_free(symd);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample elf unwind symbol insn symd tests/elfwriter */
+/* needs: base sample elf unwind symbol insn symd tests/elfwriter tests/cfiwriter */
 /* A server in hostile hands: what the client takes from its replies. */
 #include "symd/client.h"
 
@@ -10,8 +10,10 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "cfiwriter.h"
 #include "elfwriter.h"
 #include "harness.h"
+#include "sample/unwind_table.h"
 #include "symd/server.h"
 #include "symd/transport.h"
 
@@ -53,14 +55,18 @@ static struct hl_symd *new_lying_symd(struct liar *liar)
 static int write_program(void)
 {
 	struct elfwriter w;
+	struct cfiwriter f;
 	unsigned int text;
 	int fd;
 
+	cw_init(&f, 0x405000, false);
+	cw_fde(&f, cw_usual_cie(&f), 0x401000, 0x20, NULL, 0);
 	ew_init(&w, true);
 	text = ew_code(&w, ".text", 0x1000, 0x401000, 0x1000);
 	(void)ew_symbol(&w, EW_SYMTAB, "name", STB_GLOBAL, STT_FUNC, text, 0x401000, 0x20);
 	ew_put(&w, 0x3100, "a.debug\0\4\3\2\1", 12);
 	(void)ew_section(&w, ".gnu_debuglink", SHT_PROGBITS, 0, 0, 0x3100, 12);
+	cw_put_section(&f, &w, 0x400000);
 	ew_finish(&w);
 	fd = ew_file(w.bytes, w.len);
 	ew_done(&w);
@@ -140,6 +146,46 @@ HL_TEST(every_bit_of_a_file)
 	liar.at = offsetof(struct hl_symd_file, debuglink);
 	liar.flip = 'a' ^ '/';
 	CHECK_INT(hl_symd_add_file(symd, 0, fd, &file, NULL), -EPROTO);
+	hl_symd_free(symd);
+	hl_symd_server_free(liar.server);
+	close(fd);
+}
+
+HL_TEST(every_bit_of_a_table)
+{
+	int bit, fd = write_program(), refused = 0, r;
+	struct hl_symd_file file;
+	struct liar liar;
+	struct hl_symd *symd = new_lying_symd(&liar);
+	struct hl_err err;
+	uint8_t *table;
+	size_t len, whole;
+
+	CHECK_INT(hl_symd_add_file(symd, 0, fd, &file, NULL), 0);
+	CHECK_INT(hl_symd_unwind(symd, 0, &table, &whole, NULL), 0);
+	free(table);
+	for (liar.at = 0; liar.at < whole + sizeof(struct hl_symd_reply); liar.at++) {
+		for (bit = 0; bit < 8; bit++) {
+			liar.flip = (uint8_t)(1 << bit);
+			err.text[0] = '\0';
+			r = hl_symd_unwind(symd, 0, &table, &len, &err);
+			refused += r < 0;
+			CHECK(r == 0 ? len == whole : err.text[0] != '\0');
+			if (r == 0)
+				CHECK_INT(hl_unwind_check(table, len, NULL), 0);
+			if (r == 0)
+				free(table);
+		}
+	}
+	CHECK(refused > 500);
+	/* Shorter than announced, and shorter as announced. */
+	liar = (struct liar){ .server = liar.server, .at = SIZE_MAX, .cut = 4 };
+	CHECK_INT(hl_symd_unwind(symd, 0, &table, &len, &err), -EPROTO);
+	liar.honest = true;
+	CHECK_INT(hl_symd_unwind(symd, 0, &table, &len, &err), -EPROTO);
+	liar.cut = (long)whole;
+	CHECK_INT(hl_symd_unwind(symd, 0, &table, &len, &err), -EPROTO);
+	CHECK_STR(err.text, "symd's answer for file 0: 0 bytes are no unwind table of version 1");
 	hl_symd_free(symd);
 	hl_symd_server_free(liar.server);
 	close(fd);

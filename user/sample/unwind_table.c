@@ -14,7 +14,6 @@ enum {
 	MAX_REGISTER = 15,
 	ROWS_IN_PAGE = 1 << HL_UNWIND_PAGE_SHIFT,
 };
-#define PAGES_IN_FILE (UINT64_C(1) << (44 - HL_UNWIND_PAGE_SHIFT)) /* frames name 44 bits of offset */
 
 /* A table whose parts lie inside its bytes, which need not be aligned. */
 struct view {
@@ -136,7 +135,7 @@ int hl_unwind_check(const void *bytes, size_t len, struct hl_err *err)
 		return hl_err_set(err, -EBADMSG, "%zu bytes are no unwind table of version %d", len,
 				  HL_UNWIND_VERSION);
 	if (v.table.n_pages > MAX_PAGES || v.table.n_rows > MAX_ROWS || v.table.n_rules > MAX_RULES ||
-	    v.table.first_page > PAGES_IN_FILE - v.table.n_pages)
+	    v.table.first_page > UINT32_MAX - v.table.n_pages)
 		return hl_err_set(
 			err, -EBADMSG,
 			"an unwind table of %u rules, %u pages from page %u and %u rows is too large",

@@ -9,8 +9,8 @@
 #include "elf/elf.h"
 #include <hotleaf/unwind.h>
 
-/* Frames name 44 bits of offset. */
-#define MAX_OFFSET (UINT64_C(1) << 44)
+/* The number of a table's first page has 32 bits. */
+#define MAX_OFFSET (UINT64_C(1) << (32 + HL_UNWIND_PAGE_SHIFT))
 
 /* The bytes of @s that are in the file: their end, 0 for none. */
 static uint64_t end_of(const struct hl_elf *elf, const struct hl_elf_segment *s)
@@ -81,9 +81,10 @@ int hl_code_read(const struct hl_elf *elf, struct hl_code *ret, struct hl_err *e
 	if (n == 0)
 		return hl_err_set(err, -ENODATA, "'%s' has no code", hl_elf_name(elf));
 	if (last - first > HL_CODE_PAGES_MAX)
-		return hl_err_set(
-			err, -E2BIG, "'%s' has its code over %llu MiB; an unwind table spans at most %u",
-			hl_elf_name(elf), (unsigned long long)(last - first) >> 10, HL_CODE_PAGES_MAX >> 10);
+		return hl_err_set(err, -E2BIG,
+				  "'%s' has its code over %llu MiB; an unwind table spans at most %u",
+				  hl_elf_name(elf), (unsigned long long)(last - first + 1023) >> 10,
+				  HL_CODE_PAGES_MAX >> 10);
 	code.segments = calloc(n, sizeof(*code.segments));
 	code.ranges = calloc(n, sizeof(*code.ranges));
 	if (!code.segments || !code.ranges)

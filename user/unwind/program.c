@@ -83,7 +83,7 @@ static int set_location(struct machine *m)
 {
 	uint64_t address;
 
-	if (!hl_cfi_read_address(m->cfi, m->cie, &m->c, &address))
+	if (!hl_cfi_read_address(m->cfi, m->cie, &m->c, &address) || address < m->start)
 		return -EOPNOTSUPP;
 	return move_to(m, address - m->start);
 }
