@@ -168,15 +168,14 @@ static __always_inline void sample_user(struct bpf_perf_event_data *ctx, struct 
 {
 	bool user_mode = s->key.mode != HL_MODE_KERNEL;
 
-	if (!read_user_registers(ctx, s, task))
+	/* In execve the saved registers are the old program's: what the kernel does there is all there is. */
+	if (in_execve(task) || !read_user_registers(ctx, s, task))
 		return;
 	walk_begin(s);
 	mapping_begin(s, task->mm);
 	if (!use_mappings) {
 		s->key.ip = user_mode ? HL_FRAME_RAW | s->ip : s->key.ip;
 		walk_by_kernel(ctx, s, user_mode);
-	} else if (in_execve(task)) {
-		s->stack.head.end = HL_WALK_EXEC;
 	} else if (find_mapping(s->ip) == MAPPING_NONE) {
 		s->key.ip = user_mode ? HL_FRAME_RAW | s->ip : s->key.ip;
 		s->stack.head.end = HL_WALK_IP_UNMAPPED;

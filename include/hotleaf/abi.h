@@ -40,22 +40,20 @@
 #define HL_STACK_NONE 0 /* there are no callers */
 #define HL_STACK_LOST 2 /* the stack map had no room: counted without callers */
 
-/* Why a user walk ended. All but COMPLETE and NO_USER mark a stack that did not reach its start. */
+/* Why a user walk ended. All but COMPLETE mark a stack that did not reach its start. */
 enum hl_walk_end {
-	HL_WALK_COMPLETE = 0,    /* the thread's first frame */
-	HL_WALK_NO_USER = 1,     /* there is no user stack to walk: kernel thread, exiting, interrupt work */
-	HL_WALK_DEPTH = 2,       /* more frames than the limit */
-	HL_WALK_NO_MAPPING = 3,  /* the next address lies in no executable mapping */
-	HL_WALK_NO_CALL = 4,     /* no call instruction stands before the next address */
-	HL_WALK_BAD_FP = 5,      /* the frame pointer leads nowhere near the stack */
-	HL_WALK_FAULT = 6,       /* the stack's memory could not be read */
-	HL_WALK_EXEC = 7,        /* in execve: the saved registers are the old program's */
-	HL_WALK_BAD_CFA = 8,     /* the frame computed lies below the one before */
-	HL_WALK_IP_UNMAPPED = 9, /* the sampled address itself lies in no executable mapping */
-	HL_WALK_KERNEL_LIMIT = 10, /* a kernel stack that ended at perf_event_max_stack */
-	HL_WALK_NO_TABLE = 11, /* the file's unwind table is not loaded yet, and there is no frame pointer */
-	HL_WALK_UNSUPPORTED = 12, /* the unwind information uses a form that the table cannot hold */
-	HL_WALK_MAX = 13,
+	HL_WALK_COMPLETE = 0,     /* the thread's first frame */
+	HL_WALK_DEPTH = 1,        /* more frames than the limit */
+	HL_WALK_NO_MAPPING = 2,   /* the next address lies in no executable mapping */
+	HL_WALK_NO_CALL = 3,      /* no call instruction stands before the next address */
+	HL_WALK_BAD_FP = 4,       /* the frame pointer leads nowhere near the stack */
+	HL_WALK_FAULT = 5,        /* the stack's memory could not be read */
+	HL_WALK_BAD_CFA = 6,      /* the frame computed lies below the one before */
+	HL_WALK_IP_UNMAPPED = 7,  /* the sampled address itself lies in no executable mapping */
+	HL_WALK_KERNEL_LIMIT = 8, /* a kernel stack that ended at perf_event_max_stack */
+	HL_WALK_NO_TABLE = 9, /* the file's unwind table is not loaded yet, and there is no frame pointer */
+	HL_WALK_UNSUPPORTED = 10, /* the unwind information uses a form that the table cannot hold */
+	HL_WALK_MAX = 11,
 };
 
 enum hl_mode {

@@ -29,7 +29,10 @@ enum hl_symd_type {
 	HL_SYMD_RESOLVE = 4,
 	/* Forgets `file`. */
 	HL_SYMD_DROP_FILE = 5,
-	/* Reply payload: the unwind table of `file`, as unwind.h has it. Status -ENODATA: it has none. */
+	/*
+	 * Descriptor 0: the running ELF file, which need not be known. Reply payload: its unwind table, as
+	 * unwind.h has it. Status -ENODATA: it has none.
+	 */
 	HL_SYMD_UNWIND = 6,
 };
 

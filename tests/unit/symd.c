@@ -180,28 +180,29 @@ HL_TEST(unwind_tables)
 	struct hl_err err = { "" };
 	struct elfwriter w;
 	struct cfiwriter f;
+	int fd;
 
 	cw_init(&f, 0x405000, false);
 	cw_fde(&f, cw_usual_cie(&f), TEXT + 0x10, 0x20, "\x41\x0e\x10", 3);
 	write_program(&w, NULL);
 	cw_put_segment(&f, &w, TEXT - 0x1000);
-	add(symd, 3, &w, NULL);
-	if (hl_symd_unwind(symd, 3, &table.bytes, &table.len, &err) < 0)
+	fd = to_fd(&w);
+	if (hl_symd_unwind(symd, 3, fd, &table.bytes, &table.len, &err) < 0)
 		FAIL("%s", err.text);
 	CHECK_STR(table_text(&table, 0x1000, 0x40), "0 none; 10 rsp+8; 11 rsp+16; 30 none");
 	free(table.bytes);
 	/* The answer was handed over; the next is its own. */
-	CHECK_INT(hl_symd_unwind(symd, 3, &table.bytes, &table.len, NULL), 0);
+	CHECK_INT(hl_symd_unwind(symd, 3, fd, &table.bytes, &table.len, NULL), 0);
 	free(table.bytes);
+	close(fd);
 
 	table.bytes = NULL;
-	CHECK_INT(hl_symd_unwind(symd, 99, &table.bytes, &table.len, &err), -ENOENT);
-	CHECK_STR(err.text, "symd does not know file 99");
 	write_program(&w, NULL);
-	add(symd, 3, &w, NULL);
-	CHECK_INT(hl_symd_unwind(symd, 3, &table.bytes, &table.len, &err), -ENODATA);
+	fd = to_fd(&w);
+	CHECK_INT(hl_symd_unwind(symd, 3, fd, &table.bytes, &table.len, &err), -ENODATA);
 	CHECK_STR(err.text, "'file 3' has no call frame information for its code");
 	CHECK(!table.bytes);
+	close(fd);
 	hl_symd_free(symd);
 }
 

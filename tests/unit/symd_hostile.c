@@ -154,21 +154,19 @@ HL_TEST(every_bit_of_a_file)
 HL_TEST(every_bit_of_a_table)
 {
 	int bit, fd = write_program(), refused = 0, r;
-	struct hl_symd_file file;
 	struct liar liar;
 	struct hl_symd *symd = new_lying_symd(&liar);
 	struct hl_err err;
 	uint8_t *table;
 	size_t len, whole;
 
-	CHECK_INT(hl_symd_add_file(symd, 0, fd, &file, NULL), 0);
-	CHECK_INT(hl_symd_unwind(symd, 0, &table, &whole, NULL), 0);
+	CHECK_INT(hl_symd_unwind(symd, 0, fd, &table, &whole, NULL), 0);
 	free(table);
 	for (liar.at = 0; liar.at < whole + sizeof(struct hl_symd_reply); liar.at++) {
 		for (bit = 0; bit < 8; bit++) {
 			liar.flip = (uint8_t)(1 << bit);
 			err.text[0] = '\0';
-			r = hl_symd_unwind(symd, 0, &table, &len, &err);
+			r = hl_symd_unwind(symd, 0, fd, &table, &len, &err);
 			refused += r < 0;
 			CHECK(r == 0 ? len == whole : err.text[0] != '\0');
 			if (r == 0)
@@ -180,11 +178,11 @@ HL_TEST(every_bit_of_a_table)
 	CHECK(refused > 500);
 	/* Shorter than announced, and shorter as announced. */
 	liar = (struct liar){ .server = liar.server, .at = SIZE_MAX, .cut = 4 };
-	CHECK_INT(hl_symd_unwind(symd, 0, &table, &len, &err), -EPROTO);
+	CHECK_INT(hl_symd_unwind(symd, 0, fd, &table, &len, &err), -EPROTO);
 	liar.honest = true;
-	CHECK_INT(hl_symd_unwind(symd, 0, &table, &len, &err), -EPROTO);
+	CHECK_INT(hl_symd_unwind(symd, 0, fd, &table, &len, &err), -EPROTO);
 	liar.cut = (long)whole;
-	CHECK_INT(hl_symd_unwind(symd, 0, &table, &len, &err), -EPROTO);
+	CHECK_INT(hl_symd_unwind(symd, 0, fd, &table, &len, &err), -EPROTO);
 	CHECK_STR(err.text, "symd's answer for file 0: 0 bytes are no unwind table of version 1");
 	hl_symd_free(symd);
 	hl_symd_server_free(liar.server);

@@ -13,13 +13,17 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "process/files.h"
 #include "process/maps.h"
+#include "process/vdso.h"
+#include "symd/client.h"
 
 struct hl_session {
 	struct hl_capture *capture;
 	struct hl_files *files;
 	struct hl_maps *maps; /* only where the kernel walks: addresses are raw then */
+	struct hl_symd *symd; /* compiles unwind tables, for the other thread */
 	pthread_t opener;
 	bool opener_runs;
 	int proc_fd, stop_fd;
@@ -47,13 +51,39 @@ static void raise_file_limit(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* A file without a table is walked by frame pointer: no reason to fail. @key NULL: the vDSO. */
+static void load_table(struct hl_session *session, const struct hl_file_key *key, uint32_t id, int fd)
+{
+	struct hl_err err = { "" };
+	uint8_t *bytes;
+	size_t len;
+
+	if (hl_symd_unwind(session->symd, id, fd, &bytes, &len, &err)) {
+		hl_debug("unwind", "%s", err.text);
+		hl_capture_settle_file(session->capture, key, id, HL_TABLE_NONE);
+		return;
+	}
+	if (hl_capture_load_table(session->capture, key, id, bytes, &err))
+		hl_log_once(HL_LOG_WARNING, "unwind", "%s", err.text);
+	free(bytes);
+}
+
 static void on_file(void *ctx, const struct hl_file_event *event)
 {
 	struct hl_session *session = ctx;
+	const struct hl_open_file *known = hl_files_get(session->files, event->id);
+	bool was_open = known && known->state == HL_FILE_OPEN;
 	enum hl_file_state state = hl_files_open(session->files, event);
 
-	if (state == HL_FILE_OPEN || state == HL_FILE_REFUSED)
+	/* An event that was under way when its file was settled: the table must stay. */
+	if (was_open)
+		return;
+	if (state == HL_FILE_REFUSED)
 		hl_capture_settle_file(session->capture, &event->key, event->id, HL_TABLE_NONE);
+	if (state != HL_FILE_OPEN)
+		return;
+	hl_capture_settle_file(session->capture, &event->key, event->id, HL_TABLE_PENDING);
+	load_table(session, &event->key, event->id, hl_files_get(session->files, event->id)->fd);
 }
 
 static void *run_opener(void *ctx)
@@ -61,7 +91,10 @@ static void *run_opener(void *ctx)
 	struct hl_session *session = ctx;
 	struct pollfd fds[2] = { { .fd = hl_capture_files_fd(session->capture), .events = POLLIN },
 				 { .fd = session->stop_fd, .events = POLLIN } };
+	_cleanup_close_ int vdso = hl_vdso_open();
 
+	if (vdso >= 0)
+		load_table(session, NULL, HL_FILE_VDSO, vdso);
 	do {
 		(void)hl_capture_read_files(session->capture, on_file, session);
 		(void)poll(fds, 2, 1000);
@@ -89,9 +122,10 @@ int hl_session_new(const struct hl_capture_options *options, struct hl_session *
 	if (!code) {
 		session->stop_fd = eventfd(0, EFD_CLOEXEC);
 		session->files = hl_files_new(session->proc_fd);
+		session->symd = hl_symd_new(err);
 		if (hl_capture_walk(session->capture, &why) == HL_CAPTURE_WALK_KERNEL)
 			session->maps = hl_maps_new(session->proc_fd, session->files);
-		if (session->stop_fd < 0 || !session->files)
+		if (session->stop_fd < 0 || !session->files || !session->symd)
 			code = hl_err_set(err, -ENOMEM, "no memory for the capture");
 	}
 	if (code) {
@@ -121,6 +155,7 @@ void hl_session_free(struct hl_session *session)
 	hl_capture_free(session->capture);
 	hl_maps_free(session->maps);
 	hl_files_free(session->files);
+	hl_symd_free(session->symd);
 	hl_cleanup_close(&session->stop_fd);
 	hl_cleanup_close(&session->proc_fd);
 	free(session);

@@ -19,8 +19,6 @@ static const struct hl_reason walk_reasons[HL_WALK_MAX] = {
 	[HL_WALK_FAULT] = { "fault",
 			    "memory of the stack, or of the code that it leads to, could not be read in "
 			    "an interrupt: it is not, or not yet, in the page tables" },
-	[HL_WALK_EXEC] = { "in execve",
-			   "the program was just being replaced: its registers are the old one's" },
 	[HL_WALK_BAD_CFA] = { "bad frame", "the unwind table gave a frame below the one before" },
 	[HL_WALK_IP_UNMAPPED] = { "ip unmapped",
 				  "the sampled address lies in no executable mapping: the mapping "

@@ -10,7 +10,7 @@ struct hl_reason {
 	const char *help;
 };
 
-/* The reason behind an enum hl_walk_end; static. NULL for an end that is none: complete, no user stack. */
+/* The reason behind an enum hl_walk_end; static. NULL for a complete stack. */
 const struct hl_reason *hl_reason_of_walk(uint8_t end);
 
 /* The reason behind an enum hl_counter that counts a loss; static. NULL for the other counters. */

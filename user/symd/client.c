@@ -126,11 +126,12 @@ int hl_symd_add_kallsyms(struct hl_symd *symd, int fd, struct hl_err *err)
 	return call(symd, &request, NULL, fd, &reply, err);
 }
 
-int hl_symd_unwind(struct hl_symd *symd, uint32_t file, uint8_t **ret, size_t *ret_len, struct hl_err *err)
+int hl_symd_unwind(struct hl_symd *symd, uint32_t file, int fd, uint8_t **ret, size_t *ret_len,
+		   struct hl_err *err)
 {
 	struct hl_symd_request request = { .type = HL_SYMD_UNWIND, .file = file };
 	struct hl_symd_reply reply = { 0 };
-	int r = call(symd, &request, NULL, -1, &reply, err);
+	int r = call(symd, &request, NULL, fd, &reply, err);
 
 	if (r < 0)
 		return r;

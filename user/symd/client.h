@@ -29,10 +29,12 @@ int hl_symd_add_debug(struct hl_symd *symd, uint32_t file, int fd, struct hl_err
 int hl_symd_add_kallsyms(struct hl_symd *symd, int fd, struct hl_err *err);
 
 /*
- * The unwind table of @file (include/hotleaf/unwind.h), checked whole; to be released with free(). -ENODATA:
- * the file has none; -E2BIG: too large a one; -ENOENT, -EBADF: the file must be added (again) first.
+ * The unwind table (include/hotleaf/unwind.h) of the ELF file at @fd, which stays the caller's and is called
+ * @file in sentences only. It is checked whole, and to be released with free(). -ENODATA: the file has none;
+ * -E2BIG: too large a one; -ENOEXEC as for hl_symd_add_file().
  */
-int hl_symd_unwind(struct hl_symd *symd, uint32_t file, uint8_t **ret, size_t *ret_len, struct hl_err *err);
+int hl_symd_unwind(struct hl_symd *symd, uint32_t file, int fd, uint8_t **ret, size_t *ret_len,
+		   struct hl_err *err);
 
 /*
  * Answers, checked: every offset and length lies inside @strings. Owned by the caller, zero-initialised

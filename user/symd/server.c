@@ -95,19 +95,19 @@ static int resolve(struct hl_symd_server *server, const struct hl_symd_request *
 	return 0;
 }
 
-static int unwind(struct hl_symd_server *server, uint32_t number, struct hl_str *ret_payload,
-		  struct hl_err *err)
+static int unwind(uint32_t number, int fd, struct hl_str *ret_payload, struct hl_err *err)
 {
-	struct hl_symd_known *known = hl_symd_files_get(&server->files, number);
 	struct hl_unwind_result table = { 0 };
+	struct hl_elf *elf = NULL;
+	char name[32];
 	int r;
 
-	if (!known)
-		return hl_err_set(err, -ENOENT, "symd does not know file %u", number);
-	if (hl_elf_is_suspended(known->elf))
-		return hl_err_set(err, -EBADF, "file %u is closed: add it again for its unwind table",
-				  number);
-	r = hl_unwind_compile(known->elf, &table, err);
+	(void)snprintf(name, sizeof(name), "file %u", number);
+	r = hl_elf_open(fd, name, &elf, err);
+	if (r < 0)
+		return r;
+	r = hl_unwind_compile(elf, &table, err);
+	hl_elf_free(elf);
 	if (r < 0)
 		return r;
 	hl_str_add(ret_payload, table.bytes, table.len);
@@ -131,7 +131,7 @@ static int handle(struct hl_symd_server *server, const struct hl_symd_request *r
 		hl_symd_files_drop(&server->files, request->file);
 		return 0;
 	case HL_SYMD_UNWIND:
-		return unwind(server, request->file, ret_payload, err);
+		return unwind(request->file, fd, ret_payload, err);
 	default:
 		return hl_err_set(err, -EOPNOTSUPP, "symd does not know request %u", request->type);
 	}
