@@ -125,11 +125,12 @@ struct scratch {
 	__u64 vma;
 	__u64 node[NODE_WORDS];
 	/* the walk */
-	__u64 ip, sp, bp; /* ip is a lookup address: see abi.h */
-	__u64 caller;     /* the return address that a rule found */
-	struct hl_unwind_rule rule;
-	struct pt_regs leaf; /* registers of the frame below all callers … */
-	__u64 leaf_valid;    /* … while that is the one being left */
+	__u64 ip, sp, bp;           /* ip is a lookup address: see abi.h */
+	__u64 caller;               /* the return address that a rule found */
+	struct hl_unwind_rule rule; /* of the frame being left … */
+	__u64 has_rule;             /* … if there is one; else it is the frame pointer's */
+	struct pt_regs leaf;        /* registers of the frame below all callers … */
+	__u64 leaf_valid;           /* … while that is the one being left */
 	__u64 hash;
 	__u64 slot;          /* what was read from the stack */
 	__u64 chunk_address; /* 0: none */

@@ -306,25 +306,55 @@ static __always_inline bool rule_signal_frame(struct scratch *s)
 	return true;
 }
 
-/* From the trampoline, whose frame is there already, to the code that the signal interrupted. */
+/* Finds the rule for the frame at scratch.ip, whose mapping has been found. */
+static __always_inline void find_frame_rule(struct scratch *s)
+{
+	s->has_rule = s->word == 8 && find_rule(s->found.base + s->ip);
+}
+
+/*
+ * Tests the return address that a rule has found, and finds the rule for the next step. True: the walk has
+ * ended. A table is believed; what came by frame pointer must follow a call. A signal handler returns to
+ * where nobody called: the trampoline is known by its rule, or where there is no table by its code, and its
+ * frame is its first instruction.
+ */
+static __always_inline bool test_caller(struct scratch *s, bool by_table)
+{
+	__u64 before;
+
+	if (s->caller == 0)
+		return stop_walk(s, HL_WALK_COMPLETE);
+	s->ip = s->caller - 1;
+	if (find_mapping(s->ip) == MAPPING_NONE)
+		return stop_walk(s, HL_WALK_NO_MAPPING);
+	find_frame_rule(s);
+	if (s->has_rule && s->rule.cfa_kind == HL_CFA_SIGNAL)
+		s->ip = s->caller;
+	if (s->has_rule && by_table)
+		return false;
+	/* A forked child has not touched all of its parent's code pages yet. */
+	if (!read_before(s->caller, &before))
+		return by_table ? false : stop_without_table(s, HL_WALK_FAULT);
+	if (follows_call(before))
+		return false;
+	if (is_signal_return(s, s->caller)) {
+		s->ip = s->caller;
+		s->rule.cfa_kind = HL_CFA_SIGNAL;
+		s->has_rule = 1;
+		return false;
+	}
+	return by_table ? false : stop_without_table(s, HL_WALK_NO_CALL);
+}
+
+/* From the trampoline to the code that the signal interrupted. True: the walk has ended. */
 static __always_inline bool step_over_signal(struct scratch *s)
 {
 	if (!rule_signal_frame(s))
 		return stop_walk(s, HL_WALK_FAULT);
 	if (find_mapping(s->ip) == MAPPING_NONE)
 		return stop_walk(s, HL_WALK_NO_MAPPING);
-	if (!append_frame(s))
-		return stop_walk(s, HL_WALK_DEPTH);
+	find_frame_rule(s);
 	return false;
-}
-
-/* A handler without a table row for its trampoline. */
-static __always_inline bool step_over_trampoline(struct scratch *s)
-{
-	s->ip = s->caller;
-	if (!append_frame(s))
-		return stop_walk(s, HL_WALK_DEPTH);
-	return step_over_signal(s);
 }
 
 /* One step towards the thread's start. 1: the walk has ended, the reason is in the stack's head. */
@@ -332,28 +362,19 @@ __noinline int walk_step(__u32 unused)
 {
 	struct scratch *s = get_scratch();
 	bool by_table, end;
-	__u64 before;
 
 	if (!s)
 		return 1;
-	by_table = s->word == 8 && find_rule(s->found.base + s->ip);
-	if (by_table && s->rule.cfa_kind == HL_CFA_SIGNAL)
-		return step_over_signal(s);
-	end = by_table ? rule_table(s) : rule_frame_pointer(s);
+	by_table = s->has_rule;
+	if (by_table && s->rule.cfa_kind == HL_CFA_SIGNAL) {
+		end = step_over_signal(s);
+	} else {
+		end = by_table ? rule_table(s) : rule_frame_pointer(s);
+		end = end || test_caller(s, by_table);
+	}
 	s->leaf_valid = 0;
 	if (end)
 		return 1;
-	if (s->caller == 0)
-		return stop_walk(s, HL_WALK_COMPLETE);
-	s->ip = s->caller - 1;
-	if (find_mapping(s->ip) == MAPPING_NONE)
-		return stop_walk(s, HL_WALK_NO_MAPPING);
-	/* A forked child has not touched all of its parent's code pages yet. */
-	if (!by_table && !read_before(s->caller, &before))
-		return stop_without_table(s, HL_WALK_FAULT);
-	if (!by_table && !follows_call(before))
-		return is_signal_return(s, s->caller) ? step_over_trampoline(s)
-						      : stop_without_table(s, HL_WALK_NO_CALL);
 	if (!append_frame(s))
 		return stop_walk(s, HL_WALK_DEPTH);
 	return 0;
@@ -378,6 +399,7 @@ static __always_inline void walk_on(struct scratch *s)
 {
 	__u32 i;
 
+	find_frame_rule(s);
 	/* One step more than there can be frames: the last may find the start. */
 	for (i = 0; i <= HL_MAX_FRAMES; i++)
 		if (walk_step(0))

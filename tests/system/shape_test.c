@@ -64,7 +64,7 @@ static void check_leaves(const struct folded *folded, const char *program, const
 	CHECK(leaves > 0);
 }
 
-static void imul(const char *flags, bool has_frames)
+static void imul(const char *flags)
 {
 	const char *program = build(imul_source, "cc", flags);
 	struct folded folded = record("-F 499 -d 2 -- %s", program);
@@ -72,31 +72,30 @@ static void imul(const char *flags, bool has_frames)
 
 	check_at_least("samples under a(int)", under_a, sum_of(&folded, "^program;"), 0.97);
 	check_leaves(&folded, program, "a(int)");
-	if (has_frames)
-		check_at_least("samples under main", sum_of(&folded, "^program;(.*;)?main;a\\(int\\);"),
-			       under_a, 0.97);
+	check_at_least("samples under main", sum_of(&folded, "^program;(.*;)?main;a\\(int\\);"), under_a,
+		       0.97);
 	note_lines(&folded, ";a\\(int\\);imul", 3);
 	folded_done(&folded);
 }
 
 HL_TEST(imul_at_default_flags)
 {
-	imul("", true);
+	imul("");
 }
 
 HL_TEST(imul_at_default_flags_no_pie)
 {
-	imul("-no-pie", true);
+	imul("-no-pie");
 }
 
 HL_TEST(imul_at_o2)
 {
-	imul("-O2", false);
+	imul("-O2");
 }
 
 HL_TEST(imul_at_o2_no_pie)
 {
-	imul("-O2 -no-pie", false);
+	imul("-O2 -no-pie");
 }
 
 /* Percentages of `perf annotate` for a(int), by address. */
