@@ -192,15 +192,12 @@ static int load_frames_at(const struct hl_elf *elf, uint64_t address, struct hl_
 static size_t find_last_fde(const struct hl_cfi *cfi, struct hl_cursor *c, uint8_t encoding, uint64_t n,
 			    uint64_t header)
 {
-	uint64_t at, last = 0;
+	uint64_t fde, last = 0, i;
 
-	for (; n > 0; n--) {
-		if (!read_pointer(c, encoding, header + c->pos, header, cfi->is_64, &at) ||
-		    !read_pointer(c, encoding, header + c->pos, header, cfi->is_64, &at))
-			break;
-		if (at - cfi->address < cfi->len && at - cfi->address > last)
-			last = at - cfi->address;
-	}
+	/* Rows are pairs: where a function starts, and where its FDE stands. */
+	for (i = 0; i < 2 * n && read_pointer(c, encoding, header + c->pos, header, cfi->is_64, &fde); i++)
+		if (i % 2 && fde - cfi->address < cfi->len && fde - cfi->address > last)
+			last = fde - cfi->address;
 	return (size_t)last;
 }
 
