@@ -43,8 +43,7 @@ struct beginning {
 
 /* A row of the FDE that is being run. */
 struct draft {
-	uint64_t at;
-	uint32_t rule;
+	uint32_t at, rule;
 };
 
 struct compiler {
@@ -57,7 +56,8 @@ struct compiler {
 	struct hl_rows rows;
 	struct draft *drafts;
 	size_t n_drafts, cap_drafts;
-	bool is_resolver, has_unsupported; /* of the FDE that is being run */
+	uint32_t size; /* of the code of the FDE that is being run */
+	bool is_resolver, has_unsupported;
 	uint32_t n_unsupported;
 };
 
@@ -108,6 +108,9 @@ static int gather(struct compiler *c, struct hl_err *err)
 		if (r < 0)
 			return hl_err_set(err, r, "%s", why.text);
 		r = gather_from(c, i);
+		if (r == -E2BIG)
+			return hl_err_set(err, r, "'%s' has more than %d FDEs", hl_elf_name(c->elf),
+					  MAX_FDES);
 		if (r < 0)
 			return hl_err_errno(err, r, "'%s': cannot read its FDEs", hl_elf_name(c->elf));
 		c->beginnings[i] = calloc(hl_cfi_n_cies(c->cfi[i]) + 1, sizeof(*c->beginnings[i]));
@@ -146,7 +149,7 @@ static const struct hl_frame_state *begin_of(struct compiler *c, const struct en
 	return b->what == BEGIN_KNOWN ? &b->state : NULL;
 }
 
-static int add_draft(struct compiler *c, uint64_t at, uint32_t rule)
+static int add_draft(struct compiler *c, uint32_t at, uint32_t rule)
 {
 	int r = hl_grow(&c->drafts, &c->cap_drafts, c->n_drafts + 1, sizeof(*c->drafts), HL_ROWS_MAX);
 
@@ -161,6 +164,8 @@ static int add_row(void *ctx, uint64_t at, const struct hl_frame_state *state)
 	struct hl_unwind_rule rule;
 	int id;
 
+	if (at >= c->size)
+		return 0;
 	if (at == 0)
 		c->is_resolver = hl_x86_is_resolver(state);
 	rule = hl_x86_rule(state, c->is_resolver);
@@ -168,7 +173,7 @@ static int add_row(void *ctx, uint64_t at, const struct hl_frame_state *state)
 	if (id < 0)
 		return id;
 	c->has_unsupported |= id == HL_RULE_UNSUPPORTED;
-	return add_draft(c, at, (uint32_t)id);
+	return add_draft(c, (uint32_t)at, (uint32_t)id);
 }
 
 /* Fills the drafts with the rows of @entry. */
@@ -180,6 +185,7 @@ static int run(struct compiler *c, const struct entry *entry)
 	int r = -EOPNOTSUPP;
 
 	c->n_drafts = 0;
+	c->size = entry->code.end - entry->code.start;
 	c->is_resolver = c->has_unsupported = false;
 	if (hl_cfi_cie(cfi, entry->fde.cie)->is_signal) {
 		r = hl_rows_rule(&c->rows, &signal);
@@ -199,13 +205,12 @@ static int run(struct compiler *c, const struct entry *entry)
 /* Writes the drafts of @entry, as far as they lie behind @from. */
 static int write_drafts(struct compiler *c, const struct entry *entry, uint32_t from)
 {
-	uint64_t size = entry->code.end - entry->code.start;
 	uint32_t at;
 	size_t i;
 	int r = 0;
 
-	for (i = 0; i < c->n_drafts && c->drafts[i].at < size && r == 0; i++) {
-		at = entry->code.start + (uint32_t)c->drafts[i].at;
+	for (i = 0; i < c->n_drafts && r == 0; i++) {
+		at = entry->code.start + c->drafts[i].at;
 		r = hl_rows_put(&c->rows, at > from ? at : from, c->drafts[i].rule);
 	}
 	return r;
