@@ -8,10 +8,13 @@
 
 #include "unwind/unwind.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -187,6 +190,23 @@ HL_TEST(c_compiler)
 HL_TEST(llvm)
 {
 	compare_matching("/usr/lib/x86_64-linux-gnu/libLLVM-*.so.1", 10000);
+}
+
+HL_TEST(vdso)
+{
+	const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+	int fd = memfd_create("vdso", MFD_CLOEXEC);
+	char path[64];
+	Elf64_Ehdr head;
+
+	if (!image)
+		SKIP("this process has no vDSO");
+	memcpy(&head, image, sizeof(head));
+	/* Section headers stand last. */
+	CHECK(fd >= 0 && write(fd, image, head.e_shoff + (size_t)head.e_shnum * head.e_shentsize) > 0);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	(void)compare(path, 10);
+	close(fd);
 }
 
 HL_TEST(this_program)
