@@ -109,7 +109,6 @@ unit: $(UNIT)
 	$(Q)tests/run $^
 page: $(O)/tests/page/make_page
 	$(Q)O=$(O) tests/run tests/page/run
-
 check: setup-tests
 	$(Q)tests/check/all $(O)
 

@@ -25,6 +25,13 @@
 
 enum { RBX = 3, MAX_BRIDGED = 16 };
 
+/* Under the sanitizers libdw, and so the whole, is ten times slower: of large files a part must do. */
+#ifdef __SANITIZE_ADDRESS__
+enum { LARGE = 100000, STEP = 8 };
+#else
+enum { LARGE = 0, STEP = 1 };
+#endif
+
 struct compared {
 	const char *path;
 	struct hl_elf *elf;
@@ -103,7 +110,7 @@ static struct compared compare(const char *path, unsigned long least)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct hl_err err = { "" };
 	const uint64_t *starts;
-	size_t n, i;
+	size_t n, i, step;
 
 	if (fd < 0)
 		SKIP("'%s': %s", path, strerror(errno));
@@ -113,7 +120,8 @@ static struct compared compare(const char *path, unsigned long least)
 	c.dw = dw_open(fd);
 	starts = dw_starts(c.dw, &n);
 	CHECK_INT(c.table.n_fdes, n);
-	for (i = 0; i < n; i++)
+	step = c.table.n_rows > LARGE ? STEP : 1;
+	for (i = 0; i < n; i += step)
 		compare_rows(&c, starts[i], i + 1 < n ? starts[i + 1] : UINT64_MAX);
 	NOTE("'%s': %lu rows and %lu gaps agree; cfa kinds 1 to 10: %lu %lu %lu %lu %lu %lu %lu %lu %lu %lu",
 	     path, c.rows, c.gaps, c.by_kind[1], c.by_kind[2], c.by_kind[3], c.by_kind[4], c.by_kind[5],
