@@ -154,6 +154,27 @@ HL_TEST(overlaps_gaps_and_order)
 	free(table.bytes);
 }
 
+HL_TEST(a_row_that_says_nothing_new_is_none)
+{
+	static const uint8_t then_16[] = { 0x48, 0x0e, 16 };
+	struct hl_unwind_result table;
+	struct elfwriter w;
+	struct cfiwriter f;
+	size_t cie;
+
+	/* Of the second, all that is left at 0x140 is what the first said: both its rows fall together there. */
+	cw_init(&f, FRAMES, false);
+	cie = cw_usual_cie(&f);
+	cw_fde(&f, cie, TEXT + 0x100, 0x40, to_16, 2);
+	cw_fde(&f, cie, TEXT + 0x130, 0x20, then_16, 3);
+	add_text(&w);
+	cw_put_segment(&f, &w, BIAS);
+	table = compile(&w);
+	CHECK_STR(text_at(&table, 0, 0x400), "0 none; 100 rsp+16; 150 none");
+	CHECK_INT(table.n_rows, 3 + 3);
+	free(table.bytes);
+}
+
 HL_TEST(places_are_file_offsets_in_every_segment)
 {
 	struct hl_unwind_result table;
