@@ -129,7 +129,7 @@ struct scratch {
 	__u64 caller;               /* the return address that a rule found */
 	struct hl_unwind_rule rule; /* of the frame being left … */
 	__u64 has_rule;             /* … if there is one; else it is the frame pointer's */
-	struct pt_regs leaf;        /* registers of the frame below all callers … */
+	struct pt_regs leaf;        /* the registers of the sample, or of what a signal interrupted, … */
 	__u64 leaf_valid;           /* … while that is the one being left */
 	__u64 hash;
 	__u64 slot;          /* what was read from the stack */

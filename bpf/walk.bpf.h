@@ -21,7 +21,7 @@
 #define MAX_STACK_BYTES (1ULL << 30) /* of one frame by a table: alloca and large arrays are legal */
 #define USER_CS_32      0x23
 
-/* uc_mcontext in struct ucontext (asm/sigcontext.h, x86-64): its gregs follow flags, link and stack_t. */
+/* uc_mcontext in struct ucontext: a struct sigcontext_64 (asm/sigcontext.h) behind flags, link and stack_t. */
 #define SIGFRAME_REGS 40
 #define SIGFRAME_RBP  10
 #define SIGFRAME_RSP  15
@@ -299,6 +299,23 @@ static __always_inline bool rule_signal_frame(struct scratch *s)
 
 	if (bpf_probe_read_user(regs, sizeof(regs), (void *)(s->sp + SIGFRAME_REGS)))
 		return false;
+	/* A rule of the interrupted code may need any of them, as one of the leaf may. */
+	s->leaf.r8 = regs[0];
+	s->leaf.r9 = regs[1];
+	s->leaf.r10 = regs[2];
+	s->leaf.r11 = regs[3];
+	s->leaf.r12 = regs[4];
+	s->leaf.r13 = regs[5];
+	s->leaf.r14 = regs[6];
+	s->leaf.r15 = regs[7];
+	s->leaf.rdi = regs[8];
+	s->leaf.rsi = regs[9];
+	s->leaf.rbp = regs[SIGFRAME_RBP];
+	s->leaf.rbx = regs[11];
+	s->leaf.rdx = regs[12];
+	s->leaf.rax = regs[13];
+	s->leaf.rcx = regs[14];
+	s->leaf.rsp = regs[SIGFRAME_RSP];
 	s->ip = regs[SIGFRAME_RIP];
 	s->sp = regs[SIGFRAME_RSP];
 	s->bp = regs[SIGFRAME_RBP];
@@ -368,11 +385,12 @@ __noinline int walk_step(__u32 unused)
 	by_table = s->has_rule;
 	if (by_table && s->rule.cfa_kind == HL_CFA_SIGNAL) {
 		end = step_over_signal(s);
+		s->leaf_valid = 1;
 	} else {
 		end = by_table ? rule_table(s) : rule_frame_pointer(s);
+		s->leaf_valid = 0;
 		end = end || test_caller(s, by_table);
 	}
-	s->leaf_valid = 0;
 	if (end)
 		return 1;
 	if (!append_frame(s))
