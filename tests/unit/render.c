@@ -99,6 +99,28 @@ HL_TEST(folded_of_every_kind_of_frame)
 	hl_profile_free(p);
 }
 
+/* Two functions of one name, and no instructions to tell them apart: one line, as its readers expect. */
+HL_TEST(folded_has_one_line_a_text)
+{
+	struct hl_profile *p = hl_profile_new();
+	uint32_t app = profiles_named(p, HL_FRAME_ROOT, "app");
+	uint32_t first = profiles_function(p, HL_FRAME_USER, 0x1000, "same");
+	uint32_t other = profiles_function(p, HL_FRAME_USER, 0x2000, "same");
+	uint32_t leaf = profiles_function(p, HL_FRAME_USER, 0x3000, "leaf");
+	size_t len;
+	char *text;
+
+	profiles_add(p, (uint32_t[]){ app, first, leaf }, 3, 3);
+	profiles_add(p, (uint32_t[]){ app, first }, 2, 1);
+	profiles_add(p, (uint32_t[]){ app, other, leaf }, 3, 4);
+	profiles_add(p, (uint32_t[]){ app, other }, 2, 2);
+	CHECK_INT(hl_profile_finish(p), 0);
+	text = profiles_render(p, "folded", &len);
+	CHECK_STR(text, "app;same 3\napp;same;leaf 7\n");
+	free(text);
+	hl_profile_free(p);
+}
+
 HL_TEST(txt_of_every_kind_of_frame)
 {
 	struct hl_profile *p = small(false);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "render/common.h"
 #include "render/render.h"
 
@@ -12,6 +13,10 @@
  * each level, instructions by address. The FlameGraph tools, inferno, speedscope and our own import read it:
  * they split a line at its last blank and the stack at each ';', so a name must hold neither ';' nor a
  * newline.
+ *
+ * Frames of different addresses can have one name, and then stacks of different nodes one text. Such nodes
+ * become one line, where the first of them stands: which they are is found before anything is written, by an
+ * id of the text that grows with the depth.
  */
 
 static void add_escaped(struct hl_str *line, const char *clean, size_t len)
@@ -38,8 +43,75 @@ static void add_frame(struct hl_str *line, struct hl_str *name, const struct hl_
 	hl_str_adds(line, hl_render_suffix(frame));
 }
 
-static int write_folded(const struct hl_profile *profile, const struct hl_render_options *options, FILE *out,
-			struct hl_err *err)
+/* What pass one finds: an id of each node's line, and the samples of each line at its first node. */
+struct lines {
+	struct hl_id *ids;
+	uint64_t *counts;
+	struct hl_index first;
+};
+
+static void lines_done(struct lines *lines)
+{
+	free(lines->ids);
+	free(lines->counts);
+	hl_index_done(&lines->first);
+}
+
+struct wanted_line {
+	const struct hl_id *ids;
+	struct hl_id id;
+};
+
+static int same_line(const void *ctx, uint32_t node)
+{
+	const struct wanted_line *w = ctx;
+
+	return hl_id_equal(w->ids[node], w->id);
+}
+
+/* The ids of the texts of all frames, to be released with free(). NULL without memory. */
+static struct hl_id *frame_ids(const struct hl_profile *profile)
+{
+	uint32_t n = hl_profile_n_frames(profile);
+	_cleanup_free_ struct hl_id *ids = calloc((size_t)n + 1, sizeof(*ids));
+	_cleanup_str_ struct hl_str text = { 0 }, name = { 0 };
+
+	for (uint32_t i = 0; i < n && ids; i++) {
+		hl_str_clear(&text);
+		add_frame(&text, &name, hl_profile_get_frame(profile, i));
+		if (text.failed)
+			return NULL;
+		ids[i] = hl_id_of(text.data, text.len);
+	}
+	return TAKE_PTR(ids);
+}
+
+static int join_lines(const struct hl_profile *profile, struct lines *ret)
+{
+	uint32_t n, i, first;
+	const struct hl_node *nodes = hl_profile_nodes(profile, &n);
+	_cleanup_free_ struct hl_id *frames = frame_ids(profile);
+
+	ret->ids = calloc(n, sizeof(*ret->ids));
+	ret->counts = calloc(n, sizeof(*ret->counts));
+	if (!frames || !ret->ids || !ret->counts)
+		return -ENOMEM;
+	for (i = 1; i < n; i++) {
+		struct hl_id pair[2] = { ret->ids[nodes[i].parent], frames[nodes[i].frame] };
+		struct wanted_line wanted = { ret->ids, hl_id_of(pair, sizeof(pair)) };
+
+		ret->ids[i] = wanted.id;
+		if (!nodes[i].self)
+			continue;
+		first = hl_index_find(&ret->first, wanted.id.lo, same_line, &wanted);
+		if (first == HL_INDEX_NONE && hl_index_add(&ret->first, wanted.id.lo, i))
+			return -ENOMEM;
+		ret->counts[first == HL_INDEX_NONE ? i : first] += nodes[i].self;
+	}
+	return 0;
+}
+
+static int write_lines(const struct hl_profile *profile, const struct lines *lines, FILE *out)
 {
 	uint32_t n, i;
 	const struct hl_node *nodes = hl_profile_nodes(profile, &n);
@@ -48,7 +120,7 @@ static int write_folded(const struct hl_profile *profile, const struct hl_render
 	_cleanup_str_ struct hl_str line = { 0 }, name = { 0 };
 
 	if (!ends)
-		return hl_err_errno(err, -ENOMEM, "cannot write the folded output");
+		return -ENOMEM;
 	if (nodes[0].self) /* an empty stack still counts */
 		(void)fprintf(out, "all %" PRIu64 "\n", nodes[0].self);
 	for (i = 1; i < n; i++) {
@@ -59,13 +131,26 @@ static int write_folded(const struct hl_profile *profile, const struct hl_render
 			hl_str_addc(&line, ';');
 		add_frame(&line, &name, hl_profile_get_frame(profile, nodes[i].frame));
 		if (line.failed)
-			return hl_err_errno(err, -ENOMEM, "cannot write the folded output");
+			return -ENOMEM;
 		ends[depth] = line.len;
-		if (!nodes[i].self)
+		if (!lines->counts[i])
 			continue;
 		(void)fwrite(line.data, 1, line.len, out);
-		(void)fprintf(out, " %" PRIu64 "\n", nodes[i].self);
+		(void)fprintf(out, " %" PRIu64 "\n", lines->counts[i]);
 	}
+	return 0;
+}
+
+static int write_folded(const struct hl_profile *profile, const struct hl_render_options *options, FILE *out,
+			struct hl_err *err)
+{
+	_cleanup_(lines_done) struct lines lines = { 0 };
+	int code = join_lines(profile, &lines);
+
+	if (!code)
+		code = write_lines(profile, &lines, out);
+	if (code)
+		return hl_err_errno(err, code, "cannot write the folded output");
 	return hl_render_flush(out, "folded", err);
 }
 
