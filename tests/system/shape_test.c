@@ -98,6 +98,20 @@ HL_TEST(imul_at_o2_no_pie)
 	imul("-O2 -no-pie");
 }
 
+HL_TEST(a_running_program_has_its_table_from_the_first_sample)
+{
+	pid_t load = start("%s", build(imul_source, "cc", "-O2"));
+	struct folded folded;
+
+	must("sleep 0.2"); /* until it is executed */
+	folded = record("-F 999 -d 1 -p %d", (int)load);
+	stop(load);
+	CHECK_INT(sum_of(&folded, "no table yet"), 0);
+	check_at_least("stacks to the start", sum_of(&folded, "^program;_start;(.*;)?main;a\\(int\\);"),
+		       sum_of(&folded, ";a\\(int\\);"), 0.99);
+	folded_done(&folded);
+}
+
 /* Percentages of `perf annotate` for a(int), by address. */
 struct annotated {
 	struct {

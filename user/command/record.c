@@ -103,26 +103,27 @@ static void done(struct run *run)
 	hl_outputs_free(run->outputs);
 }
 
+/* Chooses whom to sample, and prepares for what runs already. */
 static int add_targets(struct run *run, struct hl_err *err)
 {
 	_cleanup_close_ int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_free_ pid_t *pids = NULL;
 	const struct hl_numbers *wanted = &run->config->pids;
 	size_t n = 0;
-	int code;
+	int code = 0;
 
 	if (run->child.pid)
-		return hl_capture_add_target(hl_session_capture(run->session), run->child.pid, err);
-	if (!wanted->n)
-		return 0;
+		code = hl_capture_add_target(hl_session_capture(run->session), run->child.pid, err);
 	for (size_t i = 0; i < wanted->n; i++)
 		if (!hl_process_exists(proc_fd, (pid_t)wanted->items[i]))
 			return hl_err_set(err, -ESRCH, "there is no process %u", wanted->items[i]);
-	code = hl_process_tree(proc_fd, (const pid_t *)wanted->items, wanted->n, &pids, &n);
-	if (code)
-		return hl_err_errno(err, code, "cannot list the processes");
+	if (wanted->n && hl_process_tree(proc_fd, (const pid_t *)wanted->items, wanted->n, &pids, &n))
+		return hl_err_set(err, -EIO, "cannot list the processes");
 	for (size_t i = 0; i < n && !code; i++)
 		code = hl_capture_add_target(hl_session_capture(run->session), pids[i], err);
+	if (!code)
+		hl_session_announce(run->session, run->child.pid ? &run->child.pid : pids,
+				    run->child.pid ? 1 : n);
 	return code;
 }
 
