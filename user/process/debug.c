@@ -9,24 +9,16 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "process/proc.h"
 
 enum { LONGEST_BUILD_ID = 64 };
 
-/* Opening a FIFO or a device can block or act, so what it is comes first. */
 static int open_regular(int root, const char *path)
 {
 	_cleanup_close_ int path_fd = openat(root, path, O_PATH | O_CLOEXEC);
-	char self[64];
 	struct stat st;
-	int fd;
 
-	if (path_fd < 0)
-		return -errno;
-	if (fstat(path_fd, &st) || !S_ISREG(st.st_mode))
-		return -EMEDIUMTYPE;
-	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
-	fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return fd < 0 ? -errno : fd;
+	return path_fd < 0 ? -errno : hl_proc_reopen(path_fd, &st);
 }
 
 int hl_debug_file_open(int root, const char *home, const uint8_t *build_id, size_t len, unsigned int skip)

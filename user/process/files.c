@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "process/proc.h"
 
 /* A file whose processes die before it can be opened is tried this often; then it stays without names. */
 enum { MAX_TRIES = 50 };
@@ -68,25 +69,17 @@ static bool is_sampled_file(const struct stat *st, const struct hl_file_key *key
 }
 
 /* A readable descriptor for what @path_fd (O_PATH) names, if that is the sampled file. -errno. */
-static int reopen_regular(int path_fd, const struct hl_file_key *key, bool *ret_deleted)
+static int reopen_sampled(int path_fd, const struct hl_file_key *key, bool *ret_deleted)
 {
-	char self[64];
 	struct stat st;
-	int fd;
+	_cleanup_close_ int fd = hl_proc_reopen(path_fd, &st);
 
-	if (fstat(path_fd, &st))
-		return -errno;
-	/* Before it is opened: opening a FIFO or a device can block or act. */
-	if (!S_ISREG(st.st_mode))
-		return -EMEDIUMTYPE;
+	if (fd < 0)
+		return fd;
 	if (!is_sampled_file(&st, key))
 		return -ESTALE;
-	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
-	fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
 	*ret_deleted = st.st_nlink == 0;
-	return fd;
+	return TAKE_FD(fd);
 }
 
 /* Where a magic link points, or NULL. A name that ends in " (deleted)" may really be called so. */
@@ -113,7 +106,7 @@ static int open_link(const struct hl_files *files, const char *link, const struc
 
 	if (path_fd < 0)
 		return -errno;
-	fd = reopen_regular(path_fd, &event->key, &file->deleted);
+	fd = reopen_sampled(path_fd, &event->key, &file->deleted);
 	if (fd < 0)
 		return fd;
 	path = read_link(files->proc_fd, link, file->deleted);
@@ -125,28 +118,28 @@ static int open_link(const struct hl_files *files, const char *link, const struc
 	return fd;
 }
 
-/* The path in the line of a maps file whose mapping starts at @start. Allocated; NULL if there is none. */
+struct path_search {
+	uint64_t start;
+	char *path;
+};
+
+static bool take_path(void *ctx, const struct hl_proc_mapping *mapping)
+{
+	struct path_search *search = ctx;
+
+	if (mapping->start != search->start)
+		return true;
+	search->path = mapping->path[0] == '/' ? strdup(mapping->path) : NULL;
+	return false;
+}
+
+/* The path of the mapping in @maps that starts at @start. Allocated; NULL if there is none. */
 static char *find_in_maps(int proc_fd, const char *maps, uint64_t start)
 {
-	_cleanup_free_ char *line = NULL;
-	_cleanup_fclose_ FILE *f = NULL;
-	unsigned long at;
-	size_t size = 0;
-	int fd = openat(proc_fd, maps, O_RDONLY | O_CLOEXEC), skip;
+	struct path_search search = { .start = start };
 
-	f = fd < 0 ? NULL : fdopen(fd, "r");
-	if (!f) {
-		hl_cleanup_close(&fd);
-		return NULL;
-	}
-	while (getline(&line, &size, f) > 0) {
-		skip = 0;
-		if (sscanf(line, "%lx-%*x %*s %*x %*s %*u %n", &at, &skip) < 1 || at != start || !skip)
-			continue;
-		line[strcspn(line, "\n")] = '\0';
-		return line[skip] == '/' ? strdup(line + skip) : NULL;
-	}
-	return NULL;
+	(void)hl_proc_maps(proc_fd, maps, take_path, &search);
+	return search.path;
 }
 
 /* By name, in the root that the process sees. For a process whose first thread has ended. */
@@ -171,7 +164,7 @@ static int open_by_name(const struct hl_files *files, const struct hl_file_event
 	path_fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 	if (path_fd < 0)
 		return -errno;
-	fd = reopen_regular(path_fd, &event->key, &file->deleted);
+	fd = reopen_sampled(path_fd, &event->key, &file->deleted);
 	if (fd < 0)
 		return fd;
 	free(file->path);
@@ -230,78 +223,60 @@ static bool has_base_name(const char *path, const struct hl_open_file *file)
 	       (base[n] == '\0' || n == HL_FILE_NAME_LEN - 1 || strcmp(base + n, " (deleted)") == 0);
 }
 
-/* Opens what waits for the mapping in @line of process @pid. Returns how many. */
-static unsigned int search_line(struct hl_files *files, unsigned int pid, char *line)
-{
-	unsigned long start, end;
-	unsigned int found = 0;
-	char perms[8];
-	int skip = 0;
+/* The state of hl_files_search(). */
+struct search {
+	struct hl_files *files;
+	pid_t pid;
+	unsigned int wanted, found;
+};
 
-	if (sscanf(line, "%lx-%lx %7s %*x %*s %*u %n", &start, &end, perms, &skip) < 3 || perms[2] != 'x' ||
-	    !skip || line[skip] != '/')
-		return 0;
-	line[strcspn(line, "\n")] = '\0';
-	for (size_t i = 0; i < files->n; i++) {
-		struct hl_open_file *file = &files->items[i];
+/* Opens what waits for a file of that name. */
+static bool search_mapping(void *ctx, const struct hl_proc_mapping *mapping)
+{
+	struct search *search = ctx;
+	char link[96];
+
+	if (!mapping->exec || mapping->path[0] != '/')
+		return true;
+	for (size_t i = 0; i < search->files->n; i++) {
+		struct hl_open_file *file = &search->files->items[i];
 		struct hl_file_event event = { .key = file->key };
-		char link[96];
 		int fd;
 
-		if (file->state != HL_FILE_FAILED || !has_base_name(line + skip, file))
+		if (file->state != HL_FILE_FAILED || !has_base_name(mapping->path, file))
 			continue;
-		(void)snprintf(link, sizeof(link), "%u/map_files/%lx-%lx", pid, start, end);
-		fd = open_link(files, link, &event, file);
+		(void)snprintf(link, sizeof(link), "%d/map_files/%lx-%lx", (int)search->pid, mapping->start,
+			       mapping->end);
+		fd = open_link(search->files, link, &event, file);
 		if (fd < 0)
 			continue;
 		file->fd = fd;
 		file->error = 0;
 		file->state = HL_FILE_OPEN;
-		found++;
+		search->found++;
 	}
-	return found;
+	return search->found < search->wanted;
 }
 
-static unsigned int search_process(struct hl_files *files, unsigned int pid)
+static void search_process(void *ctx, pid_t pid)
 {
-	_cleanup_free_ char *line = NULL;
-	_cleanup_fclose_ FILE *f = NULL;
-	unsigned int found = 0;
-	size_t size = 0;
+	struct search *search = ctx;
 	char name[32];
-	int fd;
 
-	(void)snprintf(name, sizeof(name), "%u/maps", pid);
-	fd = openat(files->proc_fd, name, O_RDONLY | O_CLOEXEC);
-	f = fd < 0 ? NULL : fdopen(fd, "r");
-	if (!f) {
-		hl_cleanup_close(&fd);
-		return 0;
-	}
-	while (getline(&line, &size, f) > 0)
-		found += search_line(files, pid, line);
-	return found;
+	if (search->found == search->wanted)
+		return;
+	search->pid = pid;
+	(void)snprintf(name, sizeof(name), "%d/maps", (int)pid);
+	(void)hl_proc_maps(search->files->proc_fd, name, search_mapping, search);
 }
 
 unsigned int hl_files_search(struct hl_files *files)
 {
-	unsigned int failed = 0, found = 0;
-	_cleanup_closedir_ DIR *dir = NULL;
-	const struct dirent *entry;
-	int fd;
+	struct search search = { .files = files };
 
 	for (size_t i = 0; i < files->n; i++)
-		failed += files->items[i].state == HL_FILE_FAILED;
-	if (!failed)
-		return 0;
-	fd = openat(files->proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir) {
-		hl_cleanup_close(&fd);
-		return 0;
-	}
-	while (found < failed && (entry = readdir(dir)))
-		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-			found += search_process(files, (unsigned int)strtoul(entry->d_name, NULL, 10));
-	return found;
+		search.wanted += files->items[i].state == HL_FILE_FAILED;
+	if (search.wanted)
+		(void)hl_proc_each(files->proc_fd, search_process, &search);
+	return search.found;
 }

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "process/files.h"
+#include "process/proc.h"
 
 enum { MAPPING_LIMIT = 1 << 20 };
 
@@ -34,6 +35,7 @@ struct hl_maps {
 	size_t n_known, cap_known;
 	uint32_t *read; /* thread groups that were read in this call */
 	size_t n_read, cap_read;
+	uint32_t reading; /* the thread group that is being read */
 };
 
 struct hl_maps *hl_maps_new(int proc_fd, struct hl_files *files)
@@ -92,29 +94,26 @@ static uint32_t file_of(struct hl_maps *maps, const struct mapping *m)
 	return event.id;
 }
 
-static void read_line(struct hl_maps *maps, uint32_t tgid, const char *line)
+static bool take_mapping(void *ctx, const struct hl_proc_mapping *mapping)
 {
-	struct mapping m = { .tgid = tgid };
-	unsigned long inode;
-	char perms[8];
+	struct hl_maps *maps = ctx;
+	struct mapping m = {
+		.tgid = maps->reading, .start = mapping->start, .end = mapping->end, .offset = mapping->offset
+	};
 
-	if (sscanf(line, "%lx-%lx %7s %lx %*s %lu", &m.start, &m.end, perms, &m.offset, &inode) != 5 ||
-	    perms[2] != 'x' || !inode)
-		return;
+	if (!mapping->exec || !mapping->inode)
+		return true;
 	m.file = file_of(maps, &m);
 	if (m.file == HL_FILE_NONE ||
 	    hl_grow(&maps->items, &maps->cap, maps->n + 1, sizeof(*maps->items), MAPPING_LIMIT))
-		return;
+		return true;
 	maps->items[maps->n++] = m;
+	return true;
 }
 
 static void read_process(struct hl_maps *maps, uint32_t tgid)
 {
-	_cleanup_free_ char *line = NULL;
-	_cleanup_fclose_ FILE *f = NULL;
-	size_t size = 0;
 	char name[32];
-	int fd;
 
 	for (size_t i = 0; i < maps->n_read; i++)
 		if (maps->read[i] == tgid)
@@ -122,15 +121,9 @@ static void read_process(struct hl_maps *maps, uint32_t tgid)
 	if (hl_grow(&maps->read, &maps->cap_read, maps->n_read + 1, sizeof(*maps->read), MAPPING_LIMIT))
 		return;
 	maps->read[maps->n_read++] = tgid;
+	maps->reading = tgid;
 	(void)snprintf(name, sizeof(name), "%u/maps", tgid);
-	fd = openat(maps->proc_fd, name, O_RDONLY | O_CLOEXEC);
-	f = fd < 0 ? NULL : fdopen(fd, "r");
-	if (!f) {
-		hl_cleanup_close(&fd);
-		return;
-	}
-	while (getline(&line, &size, f) > 0)
-		read_line(maps, tgid, line);
+	(void)hl_proc_maps(maps->proc_fd, name, take_mapping, maps);
 }
 
 static bool is_raw_user(uint64_t frame)

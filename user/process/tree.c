@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "process/proc.h"
 
 enum { PROCESS_LIMIT = 4 << 20 };
 
@@ -20,6 +21,7 @@ struct relation {
 struct relations {
 	struct relation *items;
 	size_t n, cap;
+	int proc_fd, code;
 };
 
 bool hl_process_exists(int proc_fd, pid_t pid)
@@ -49,30 +51,14 @@ static pid_t read_parent(int proc_fd, pid_t pid)
 	return after && sscanf(after + 1, " %*c %d", &parent) == 1 ? parent : -1;
 }
 
-static int read_relations(int proc_fd, struct relations *all)
+static void add_relation(void *ctx, pid_t pid)
 {
-	int fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
+	struct relations *all = ctx;
 
-	if (!dir) {
-		int code = -errno;
-
-		hl_cleanup_close(&fd);
-		return code;
-	}
-	while ((entry = readdir(dir))) {
-		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-		int code;
-
-		if (pid <= 0)
-			continue;
-		code = hl_grow(&all->items, &all->cap, all->n + 1, sizeof(*all->items), PROCESS_LIMIT);
-		if (code)
-			return code;
-		all->items[all->n++] = (struct relation){ pid, read_parent(proc_fd, pid), false };
-	}
-	return 0;
+	if (!all->code)
+		all->code = hl_grow(&all->items, &all->cap, all->n + 1, sizeof(*all->items), PROCESS_LIMIT);
+	if (!all->code)
+		all->items[all->n++] = (struct relation){ pid, read_parent(all->proc_fd, pid), false };
 }
 
 static bool is_wanted(const struct relations *all, pid_t pid)
@@ -103,11 +89,13 @@ static void mark_descendants(struct relations *all, const pid_t *roots, size_t n
 
 int hl_process_tree(int proc_fd, const pid_t *roots, size_t n_roots, pid_t **ret, size_t *ret_n)
 {
-	struct relations all = { 0 };
+	struct relations all = { .proc_fd = proc_fd };
 	pid_t *pids = NULL;
 	size_t n = 0;
-	int code = read_relations(proc_fd, &all);
+	int code = hl_proc_each(proc_fd, add_relation, &all);
 
+	if (!code)
+		code = all.code;
 	if (!code) {
 		mark_descendants(&all, roots, n_roots);
 		pids = calloc(all.n + 1, sizeof(*pids));

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "process/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+int hl_proc_each(int proc_fd, void (*each)(void *ctx, pid_t pid), void *ctx)
+{
+	int fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+
+	if (!dir) {
+		int code = -errno;
+
+		hl_cleanup_close(&fd);
+		return code;
+	}
+	while ((entry = readdir(dir)))
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+			each(ctx, (pid_t)strtol(entry->d_name, NULL, 10));
+	return 0;
+}
+
+static bool parse_line(char *line, struct hl_proc_mapping *ret)
+{
+	unsigned long start, end, offset, inode;
+	unsigned int major, minor;
+	char perms[8];
+	int path = 0;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu %n", &start, &end, perms, &offset, &major, &minor, &inode,
+		   &path) < 7)
+		return false;
+	*ret = (struct hl_proc_mapping){
+		.start = start,
+		.end = end,
+		.offset = offset,
+		.inode = inode,
+		.device = (uint64_t)major << 32 | minor,
+		.exec = perms[2] == 'x',
+		.path = path ? line + path : "",
+	};
+	return true;
+}
+
+int hl_proc_maps(int proc_fd, const char *maps,
+		 bool (*each)(void *ctx, const struct hl_proc_mapping *mapping), void *ctx)
+{
+	int fd = openat(proc_fd, maps, O_RDONLY | O_CLOEXEC);
+	_cleanup_fclose_ FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	_cleanup_free_ char *line = NULL;
+	struct hl_proc_mapping mapping;
+	size_t size = 0;
+
+	if (!f) {
+		int code = -errno;
+
+		hl_cleanup_close(&fd);
+		return code;
+	}
+	while (getline(&line, &size, f) > 0)
+		if (parse_line(line, &mapping) && !each(ctx, &mapping))
+			break;
+	return 0;
+}
+
+int hl_proc_reopen(int path_fd, struct stat *ret_stat)
+{
+	char self[64];
+	int fd;
+
+	if (fstat(path_fd, ret_stat))
+		return -errno;
+	if (!S_ISREG(ret_stat->st_mode))
+		return -EMEDIUMTYPE;
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
+	fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
