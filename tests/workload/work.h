@@ -13,12 +13,16 @@
 /* Behind a call, so that it does not become a jump. */
 #define AFTER_CALL() __asm__ volatile("" ::: "memory")
 
-/* Counts to @rounds. The variable in memory makes gcc keep the frame of a function that has nothing else there. */
-#define SPIN(rounds)                                                 \
-	do {                                                         \
-		long frame_ = 0;                                     \
-		for (long i_ = 0; i_ < (rounds); i_++)               \
-			__asm__ volatile("" ::"r"(i_), "m"(frame_)); \
+/*
+ * Takes time in proportion to @rounds: each waits for the product of the one before, so that it does not
+ * matter how the loop is aligned. The variable in memory makes gcc keep the frame of a function that has
+ * nothing else there.
+ */
+#define SPIN(rounds)                                                                        \
+	do {                                                                                \
+		long frame_ = 0, product_ = 1;                                              \
+		for (long i_ = 0; i_ < (rounds); i_++)                                      \
+			__asm__ volatile("imul $3, %0, %0" : "+r"(product_) : "m"(frame_)); \
 	} while (0)
 
 static inline double now(void)
