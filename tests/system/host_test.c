@@ -2,6 +2,7 @@
 /* needs: tests/system/record */
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "harness.h"
@@ -53,6 +54,7 @@ static unsigned int start_programs(void)
 		CHECK(p->pid >= 0);
 		if (p->pid == 0) {
 			(void)setpgid(0, 0);
+			(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 			if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
 				_exit(1);
 			(void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);

@@ -2,7 +2,7 @@
 /* needs: tests/system/record */
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "harness.h"
@@ -106,6 +106,7 @@ HL_TEST_TIMEOUT(names_of_files, 120)
 	for (int i = 0; i < 6; i++) {
 		pids[i] = fork();
 		if (pids[i] == 0) {
+			(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 			char path[256];
 
 			(void)snprintf(path, sizeof(path), "%s%s", test_dir(), file_names[i]);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,6 +112,7 @@ pid_t start(const char *fmt, ...)
 	va_end(ap);
 	pid = fork();
 	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		(void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 		_exit(127);
 	}

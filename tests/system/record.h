@@ -30,7 +30,7 @@ const char *output_of(int *ret_status, const char *fmt, ...) __attribute__((form
 
 /* Path of the program under test. */
 const char *hotleaf(void);
-/* Starts a command in the background, by the shell's exec. */
+/* Starts a command in the background, by the shell's exec. It does not outlive the test. */
 pid_t start(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Ends and reaps it. */
 void stop(pid_t pid);
