@@ -44,7 +44,8 @@ static __always_inline __u64 memory_cgroup_id(struct task_struct *task)
 
 static __always_inline __u64 pid_namespace(struct task_struct *task)
 {
-	struct pid *pid = task->thread_pid;
+	/* Read by a helper it is a number: up to 6.1 nothing unknown may be added to a pointer with a type. */
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
 	unsigned int level = BPF_CORE_READ(pid, level);
 	struct upid upid;
 
