@@ -279,7 +279,7 @@ static uint64_t map_memory(int fd)
 
 static uint64_t all_map_memory(struct hl_capture *capture)
 {
-	uint64_t bytes = 0;
+	uint64_t bytes = hl_tables_bytes(capture);
 	struct bpf_map *map;
 
 	bpf_object__for_each_map(map, capture->skel->obj) bytes += map_memory(bpf_map__fd(map));

@@ -55,6 +55,8 @@ void hl_sides_done(struct hl_capture *capture);
 int hl_tables_make(struct hl_capture *capture, struct hl_err *err);
 int hl_tables_publish(struct hl_capture *capture, struct hl_err *err);
 void hl_tables_done(struct hl_capture *capture);
+/* Memory of the slabs, in bytes. */
+uint64_t hl_tables_bytes(const struct hl_capture *capture);
 
 /* cpus.c: opens and closes events so that they match the CPUs online. */
 int hl_cpus_update(struct hl_capture *capture, struct hl_err *err);

@@ -129,6 +129,11 @@ void hl_tables_done(struct hl_capture *capture)
 	capture->tables = NULL;
 }
 
+uint64_t hl_tables_bytes(const struct hl_capture *capture)
+{
+	return (uint64_t)capture->tables->n_slabs * SLAB_BYTES;
+}
+
 struct wanted_rule {
 	const struct hl_unwind_rule *rules;
 	const struct hl_unwind_rule *rule;
