@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* needs: tests/system/record */
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include "harness.h"
 #include "system/record.h"
@@ -149,16 +150,17 @@ HL_TEST_TIMEOUT(shares_agree_with_perf_annotate, 120)
 	struct annotated annotated;
 	uint64_t under_a, n_perf;
 	char regex[128];
-	pid_t load;
+	pid_t load, perf;
 
 	if (shell("perf version >/dev/null 2>&1"))
 		SKIP("no perf to compare with");
 	/* Both at once, on the same process, at rates that do not beat. */
 	load = start("%s", program);
-	must("perf record -q -e cpu-clock -F 487 -o %sperf.data -p %d -- sleep 7 2>/dev/null >/dev/null &",
-	     dir, (int)load);
+	perf = start(
+		"perf record -q -e cpu-clock -F 487 -o %sperf.data -p %d -- sleep 7 2>/dev/null >/dev/null",
+		dir, (int)load);
 	folded = record("-F 499 -d 6 -p %d", (int)load);
-	must("sleep 2");
+	CHECK_INT(waitpid(perf, NULL, 0), perf); /* its file is whole then */
 	stop(load);
 	must("perf annotate -i %sperf.data --stdio -d program -s a 2>/dev/null >%sannotation", dir, dir);
 	annotated = read_annotation(strcat(strcpy(regex, dir), "annotation"));
