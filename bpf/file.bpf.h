@@ -68,8 +68,7 @@ static __always_inline void send_file_event(struct scratch *s, struct hl_file *k
 	struct hl_file_event *event;
 	const unsigned char *name;
 
-	if (known->settled ||
-	    (known->last_event && !s->announce && now - known->last_event < EVENT_INTERVAL_NS))
+	if (known->settled || (known->last_event && now - known->last_event < EVENT_INTERVAL_NS))
 		return;
 	event = bpf_ringbuf_reserve(&file_events, sizeof(*event), 0);
 	if (!event) {

@@ -383,12 +383,9 @@ int self_test(struct bpf_raw_tracepoint_args *ctx)
 		return -1;
 	s->word = 8;
 	mapping_begin(s, task->mm);
-	if (op == HL_SELFTEST_LOOKUP || op == HL_SELFTEST_ANNOUNCE) {
+	if (op == HL_SELFTEST_LOOKUP) {
 		selftest = (struct hl_selftest){};
-		s->announce = op == HL_SELFTEST_ANNOUNCE;
-		find_mapping(address);
-		s->announce = 0;
-		if (s->found.kind == MAPPING_NONE)
+		if (find_mapping(address) == MAPPING_NONE)
 			return 0;
 		selftest.start = s->found.start;
 		selftest.end = s->found.end;

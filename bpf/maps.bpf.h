@@ -121,7 +121,6 @@ struct scratch {
 	struct mapping cache[MAPPING_CACHE];
 	struct mapping found;
 	__u64 cache_next;
-	__u64 announce; /* send a file's event however long ago the last one was */
 	__u64 mm;
 	__u64 vma;
 	__u64 node[NODE_WORDS];

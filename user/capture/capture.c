@@ -201,14 +201,6 @@ int hl_capture_add_target(struct hl_capture *capture, pid_t tgid, struct hl_err 
 	return code ? hl_err_errno(err, code, "cannot add process %d to the filter", (int)tgid) : 0;
 }
 
-int hl_capture_announce(struct hl_capture *capture, const void *address)
-{
-	uint64_t args[2] = { HL_SELFTEST_ANNOUNCE, (uint64_t)(uintptr_t)address };
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
-
-	return bpf_prog_test_run_opts(bpf_program__fd(capture->skel->progs.self_test), &opts);
-}
-
 int hl_capture_start(struct hl_capture *capture, struct hl_err *err)
 {
 	int code;

@@ -63,12 +63,6 @@ typedef void (*hl_capture_file_fn)(void *ctx, const struct hl_file_event *event)
 /* Hands every waiting file event to @fn. May run in another thread than the rest. 0 or -errno. */
 int hl_capture_read_files(struct hl_capture *capture, hl_capture_file_fn fn, void *ctx);
 /*
- * Makes the file that is mapped as code at @address of this process known, as if it had been sampled there:
- * it gets its id, and an event is sent unless it is settled. Before the start only. 0 or -errno.
- */
-int hl_capture_announce(struct hl_capture *capture, const void *address);
-
-/*
  * No more events for the file of this key and id: it was opened, or never will be. @state says whether an
  * unwind table may still come (PENDING) or not (NONE). Another thread than that of the drains may call it.
  */

@@ -103,7 +103,6 @@ static void done(struct run *run)
 	hl_outputs_free(run->outputs);
 }
 
-/* Chooses whom to sample, and prepares for what runs already. */
 static int add_targets(struct run *run, struct hl_err *err)
 {
 	_cleanup_close_ int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -121,9 +120,6 @@ static int add_targets(struct run *run, struct hl_err *err)
 		return hl_err_set(err, -EIO, "cannot list the processes");
 	for (size_t i = 0; i < n && !code; i++)
 		code = hl_capture_add_target(hl_session_capture(run->session), pids[i], err);
-	if (!code)
-		hl_session_announce(run->session, run->child.pid ? &run->child.pid : pids,
-				    run->child.pid ? 1 : n);
 	return code;
 }
 

@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,12 +16,8 @@
 #include "base/log.h"
 #include "process/files.h"
 #include "process/maps.h"
-#include "process/running.h"
 #include "process/vdso.h"
 #include "symd/client.h"
-
-/* Most files that are made known before the start; the rest is when it is sampled. */
-enum { MAX_ANNOUNCED = 2048 };
 
 struct hl_session {
 	struct hl_capture *capture;
@@ -164,35 +159,6 @@ void hl_session_free(struct hl_session *session)
 	hl_cleanup_close(&session->stop_fd);
 	hl_cleanup_close(&session->proc_fd);
 	free(session);
-}
-
-/*
- * The program alone knows a file's key, and it takes it from a mapping: so the file is mapped here for a
- * moment. Nothing of it is read or run. On a file system without execution that is refused, and such a file
- * is not running as code anyway.
- */
-static void announce_file(void *ctx, int fd)
-{
-	struct hl_session *session = ctx;
-	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	void *mapped = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
-
-	if (mapped == MAP_FAILED)
-		return;
-	if (!hl_capture_announce(session->capture, mapped))
-		(void)hl_capture_read_files(session->capture, on_file, session);
-	(void)munmap(mapped, page);
-}
-
-void hl_session_announce(struct hl_session *session, const pid_t *pids, size_t n_pids)
-{
-	const pid_t self = getpid();
-
-	if (session->maps)
-		return;
-	/* Our own files first: the C library and the loader are nearly everyone's. */
-	(void)hl_running_files(session->proc_fd, &self, 1, MAX_ANNOUNCED, announce_file, session);
-	(void)hl_running_files(session->proc_fd, pids, n_pids, MAX_ANNOUNCED, announce_file, session);
 }
 
 int hl_session_start(struct hl_session *session, struct hl_err *err)

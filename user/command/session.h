@@ -20,12 +20,6 @@ struct hl_session;
 int hl_session_new(const struct hl_capture_options *options, struct hl_session **ret, struct hl_err *err);
 void hl_session_free(struct hl_session *session);
 
-/*
- * Before the start: makes the files known that the processes @pids run now, or all processes where @pids is
- * NULL, so that their first samples already find unwind tables. What cannot be had is left for later.
- */
-void hl_session_announce(struct hl_session *session, const pid_t *pids, size_t n_pids);
-
 int hl_session_start(struct hl_session *session, struct hl_err *err);
 /* Moves what was sampled since the last call into @window. To be called about once a second. */
 int hl_session_drain(struct hl_session *session, struct hl_window *window, struct hl_err *err);
