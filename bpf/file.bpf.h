@@ -5,7 +5,8 @@
 /*
  * Files get their id from the program that first sees them, so that even the first sample of a file is
  * whole. User space learns of the file by an event and opens it through the process that maps it; until it
- * has, the event is repeated, at most once in EVENT_INTERVAL_NS.
+ * has, the event is repeated, at most once in EVENT_INTERVAL_NS. The files of what runs already are listed
+ * in the same form before sampling starts.
  */
 
 #include "maps.bpf.h"
@@ -42,10 +43,10 @@ static __always_inline void read_file_key(struct file *file, struct hl_file_key 
 	read_mtime(inode, key);
 }
 
-/* The entry of the file whose key is in the scratch, made if there is none. NULL when ids or memory are out. */
-static __always_inline struct hl_file *get_file(struct scratch *s)
+/* The entry of the file, made in @space if there is none. NULL when ids or memory are out. */
+static __always_inline struct hl_file *get_file(const struct hl_file_key *key, struct hl_file *space)
 {
-	struct hl_file *known = bpf_map_lookup_elem(&files, &s->file_key);
+	struct hl_file *known = bpf_map_lookup_elem(&files, key);
 	__u32 id;
 
 	if (known)
@@ -55,10 +56,18 @@ static __always_inline struct hl_file *get_file(struct scratch *s)
 	id = __sync_fetch_and_add(&next_file_id, 1);
 	if (id >= HL_FILE_LIMIT)
 		return NULL;
-	s->file = (struct hl_file){ .id = id };
+	*space = (struct hl_file){ .id = id };
 	/* Another CPU may have been faster; then its id counts and ours stays unused. */
-	bpf_map_update_elem(&files, &s->file_key, &s->file, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&files, &s->file_key);
+	bpf_map_update_elem(&files, key, space, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&files, key);
+}
+
+static __always_inline void read_base_name(struct file *file, struct hl_file_event *event)
+{
+	const unsigned char *name = BPF_CORE_READ(file, f_path.dentry, d_name.name);
+
+	if (bpf_probe_read_kernel_str(event->name, sizeof(event->name), name) < 0)
+		event->name[0] = '\0';
 }
 
 static __always_inline void send_file_event(struct scratch *s, struct hl_file *known, struct file *file,
@@ -66,7 +75,6 @@ static __always_inline void send_file_event(struct scratch *s, struct hl_file *k
 {
 	__u64 now = bpf_ktime_get_boot_ns(), ids;
 	struct hl_file_event *event;
-	const unsigned char *name;
 
 	if (known->settled || (known->last_event && now - known->last_event < EVENT_INTERVAL_NS))
 		return;
@@ -85,9 +93,7 @@ static __always_inline void send_file_event(struct scratch *s, struct hl_file *k
 	event->tgid = ids >> 32;
 	event->tid = (__u32)ids;
 	event->reserved = 0;
-	name = BPF_CORE_READ(file, f_path.dentry, d_name.name);
-	if (bpf_probe_read_kernel_str(event->name, sizeof(event->name), name) < 0)
-		event->name[0] = '\0';
+	read_base_name(file, event);
 	bpf_ringbuf_submit(event, 0);
 }
 
@@ -99,7 +105,7 @@ static __always_inline __u32 exe_file_id(struct scratch *s, struct file *file)
 	if (!file)
 		return HL_FILE_NONE;
 	read_file_key(file, &s->file_key);
-	known = get_file(s);
+	known = get_file(&s->file_key, &s->file);
 	return known ? known->id : HL_FILE_NONE;
 }
 

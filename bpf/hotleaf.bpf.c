@@ -357,6 +357,41 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	return 0;
 }
 
+/*
+ * Run for every mapping of every process: lists the files that are executed from and that user space does not
+ * have yet, so that their tables may be there before their first samples. A sample may interrupt it: the
+ * scratch is not its own.
+ */
+SEC("iter/task_vma")
+int list_files(struct bpf_iter__task_vma *ctx)
+{
+	struct vm_area_struct *vma = ctx->vma;
+	struct task_struct *task = ctx->task;
+	struct hl_file_event event = {};
+	struct hl_file *known, space;
+	struct file *file;
+
+	if (!task || !vma)
+		return 0;
+	event.tgid = task->tgid;
+	event.tid = task->pid;
+	file = vma->vm_file;
+	if (!file || !(vma->vm_flags & VM_EXEC) ||
+	    (use_targets && !bpf_map_lookup_elem(&targets, &event.tgid)))
+		return 0;
+	read_file_key(file, &event.key);
+	known = get_file(&event.key, &space);
+	if (!known || known->settled)
+		return 0;
+	event.start = vma->vm_start;
+	event.end = vma->vm_end;
+	event.offset = vma->vm_pgoff << PAGE_SHIFT;
+	event.id = known->id;
+	read_base_name(file, &event);
+	bpf_seq_write(ctx->meta->seq, &event, sizeof(event));
+	return 0;
+}
+
 /* A CPU's allocator holds one element until it was first used: then it refills itself ahead of need. */
 static __always_inline int warm_allocator(struct scratch *s, __u32 on_side)
 {

@@ -118,7 +118,7 @@ static __always_inline bool describe_mapping(struct scratch *s, __u64 address)
 	}
 	offset = BPF_CORE_READ(vma, vm_pgoff) << PAGE_SHIFT;
 	read_file_key(file, &s->file_key);
-	known = get_file(s);
+	known = get_file(&s->file_key, &s->file);
 	if (!known) {
 		count_more(HL_COUNTER_FILES_FULL, 1);
 		s->found.kind = MAPPING_RAW;

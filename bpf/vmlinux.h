@@ -133,6 +133,18 @@ struct task_struct {
 	struct signal_struct *signal;
 };
 
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task_vma {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	struct vm_area_struct *vma;
+};
+
 /* A bit field of its own flavour: reading it needs all of its word. */
 struct task_struct___execve {
 	unsigned int in_execve : 1;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -229,4 +230,60 @@ HL_TEST(only_targets_and_their_children_are_kept)
 	end(other);
 	hl_window_done(&window);
 	hl_capture_free(capture);
+}
+
+/* What a list of files said of this test's own program. */
+struct listed {
+	struct hl_capture *capture;
+	struct stat st;
+	unsigned int n, n_own;
+	uint32_t tgid, id;
+	bool settle;
+};
+
+static void on_listed(void *ctx, const struct hl_file_event *e)
+{
+	struct listed *listed = ctx;
+
+	listed->n++;
+	listed->tgid = e->tgid;
+	CHECK(e->id >= HL_FILE_FIRST && e->start < e->end && e->name[0]);
+	if (e->key.inode == listed->st.st_ino && e->key.size == (uint64_t)listed->st.st_size &&
+	    e->key.mtime_nsec == listed->st.st_mtim.tv_nsec) {
+		listed->n_own++;
+		listed->id = e->id;
+	}
+	if (listed->settle)
+		hl_capture_settle_file(listed->capture, &e->key, e->id, HL_TABLE_NONE);
+}
+
+HL_TEST(files_in_use_are_listed_as_samples_will_name_them)
+{
+	struct hl_capture_options options = { .frequency = 999, .only_targets = true };
+	struct listed listed = { .settle = true };
+	struct hl_window window = { 0 };
+	pid_t child = burn();
+	uint64_t own = 0;
+
+	listed.capture = start(&options);
+	CHECK_INT(stat("/proc/self/exe", &listed.st), 0);
+	/* Of the targets only, and of those that live. */
+	CHECK_INT(hl_capture_list_files(listed.capture, on_listed, &listed), 0);
+	CHECK_INT(listed.n, 0);
+	CHECK_INT(hl_capture_add_target(listed.capture, child, &err), 0);
+	CHECK_INT(hl_capture_list_files(listed.capture, on_listed, &listed), 0);
+	CHECK(listed.n_own == 1 && listed.tgid == (uint32_t)child);
+	/* A settled file is not listed again. */
+	listed.n = 0;
+	CHECK_INT(hl_capture_list_files(listed.capture, on_listed, &listed), 0);
+	CHECK_INT(listed.n, 0);
+	(void)usleep(300 * 1000);
+	hl_capture_stop(listed.capture);
+	CHECK_INT(hl_capture_drain(listed.capture, &window, &err), 0);
+	for (size_t i = 0; i < window.n_samples; i++)
+		own += window.samples[i].key.ip >> HL_FRAME_FILE_SHIFT == listed.id;
+	CHECK(own > 0);
+	end(child);
+	hl_window_done(&window);
+	hl_capture_free(listed.capture);
 }

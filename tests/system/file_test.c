@@ -193,3 +193,18 @@ HL_TEST(two_file_systems_of_equal_content)
 	folded_done(&folded);
 	must("umount -l %s0 %s1", dir, dir);
 }
+
+HL_TEST(what_runs_already_has_its_tables_from_the_first_sample_on)
+{
+	pid_t pid = start("%s 600 3", workload("deep"));
+	struct folded folded;
+
+	(void)usleep(300000);
+	/* Without its table libc's part of the stack, which has no frame pointers, ends the walk. */
+	folded = record("-p %d -F 4999 -d 0.5", (int)pid);
+	stop(pid);
+	note_lines(&folded, "no table yet", 5);
+	CHECK(sum_of(&folded, ";bottom;") > 50);
+	CHECK_INT(sum_of(&folded, "no table yet"), 0);
+	folded_done(&folded);
+}

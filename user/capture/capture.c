@@ -239,6 +239,37 @@ int hl_capture_read_files(struct hl_capture *capture, hl_capture_file_fn fn, voi
 	return n < 0 ? n : 0;
 }
 
+int hl_capture_list_files(struct hl_capture *capture, hl_capture_file_fn fn, void *ctx)
+{
+	struct hl_file_event events[16]; /* a read that is a multiple of one event never splits one */
+	struct bpf_link *link;
+	int fd, code = 0;
+	ssize_t n;
+
+	if (capture->walk != HL_CAPTURE_WALK_OWN)
+		return 0;
+	link = bpf_program__attach_iter(capture->skel->progs.list_files, NULL);
+	if (!link)
+		return -errno;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0)
+		code = fd;
+	while (!code) {
+		n = read(fd, events, sizeof(events));
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < (ssize_t)sizeof(events[0])) {
+			code = n < 0 ? -errno : 0;
+			break;
+		}
+		for (size_t i = 0; i < (size_t)n / sizeof(events[0]); i++)
+			fn(ctx, &events[i]);
+	}
+	hl_cleanup_close(&fd);
+	bpf_link__destroy(link);
+	return code;
+}
+
 static void read_counters(struct hl_capture *capture, struct hl_counters *ret)
 {
 	int cpus = libbpf_num_possible_cpus();

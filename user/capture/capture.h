@@ -63,6 +63,12 @@ typedef void (*hl_capture_file_fn)(void *ctx, const struct hl_file_event *event)
 /* Hands every waiting file event to @fn. May run in another thread than the rest. 0 or -errno. */
 int hl_capture_read_files(struct hl_capture *capture, hl_capture_file_fn fn, void *ctx);
 /*
+ * Hands @fn an event for every file that running processes, or the targets, execute from and that was not
+ * settled: before the start, so that tables can be there when the first sample comes. Waits for processes
+ * whose mappings are being changed. 0 or -errno.
+ */
+int hl_capture_list_files(struct hl_capture *capture, hl_capture_file_fn fn, void *ctx);
+/*
  * No more events for the file of this key and id: it was opened, or never will be. @state says whether an
  * unwind table may still come (PENDING) or not (NONE). Another thread than that of the drains may call it.
  */

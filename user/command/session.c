@@ -19,6 +19,12 @@
 #include "process/vdso.h"
 #include "symd/client.h"
 
+/*
+ * Tables of what runs already are made before sampling starts, as many as this: the rest has to wait until it
+ * is sampled. The start waits for them no longer than this.
+ */
+enum { EARLY_BYTES = 16 << 20, EARLY_MS = 1000 };
+
 struct hl_session {
 	struct hl_capture *capture;
 	struct hl_files *files;
@@ -26,7 +32,8 @@ struct hl_session {
 	struct hl_symd *symd; /* compiles unwind tables, for the other thread */
 	pthread_t opener;
 	bool opener_runs;
-	int proc_fd, stop_fd;
+	int proc_fd, stop_fd, ready_fd;
+	size_t table_bytes; /* of all tables so far; the opener's */
 	struct hl_session_times times;
 	uint64_t started_ns, started_cpu_ns;
 };
@@ -65,6 +72,7 @@ static void load_table(struct hl_session *session, const struct hl_file_key *key
 	}
 	if (hl_capture_load_table(session->capture, key, id, bytes, &err))
 		hl_log_once(HL_LOG_WARNING, "unwind", "%s", err.text);
+	session->table_bytes += len;
 	free(bytes);
 }
 
@@ -86,15 +94,27 @@ static void on_file(void *ctx, const struct hl_file_event *event)
 	load_table(session, &event->key, event->id, hl_files_get(session->files, event->id)->fd);
 }
 
+static void on_listed_file(void *ctx, const struct hl_file_event *event)
+{
+	struct hl_session *session = ctx;
+
+	if (session->table_bytes < EARLY_BYTES)
+		on_file(ctx, event);
+}
+
 static void *run_opener(void *ctx)
 {
 	struct hl_session *session = ctx;
+	uint64_t one = 1;
 	struct pollfd fds[2] = { { .fd = hl_capture_files_fd(session->capture), .events = POLLIN },
 				 { .fd = session->stop_fd, .events = POLLIN } };
 	_cleanup_close_ int vdso = hl_vdso_open();
 
 	if (vdso >= 0)
 		load_table(session, NULL, HL_FILE_VDSO, vdso);
+	if (hl_capture_list_files(session->capture, on_listed_file, session))
+		hl_debug("unwind", "cannot list the files that are executed from now");
+	(void)!write(session->ready_fd, &one, sizeof(one));
 	do {
 		(void)hl_capture_read_files(session->capture, on_file, session);
 		(void)poll(fds, 2, 1000);
@@ -111,7 +131,7 @@ int hl_session_new(const struct hl_capture_options *options, struct hl_session *
 
 	if (!session)
 		return hl_err_set(err, -ENOMEM, "no memory for the capture");
-	session->stop_fd = -1;
+	session->stop_fd = session->ready_fd = -1;
 	session->proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (session->proc_fd < 0) {
 		code = hl_err_errno(err, -errno, "cannot open '/proc'");
@@ -121,11 +141,12 @@ int hl_session_new(const struct hl_capture_options *options, struct hl_session *
 	}
 	if (!code) {
 		session->stop_fd = eventfd(0, EFD_CLOEXEC);
+		session->ready_fd = eventfd(0, EFD_CLOEXEC);
 		session->files = hl_files_new(session->proc_fd);
 		session->symd = hl_symd_new(err);
 		if (hl_capture_walk(session->capture, &why) == HL_CAPTURE_WALK_KERNEL)
 			session->maps = hl_maps_new(session->proc_fd, session->files);
-		if (session->stop_fd < 0 || !session->files || !session->symd)
+		if (session->stop_fd < 0 || session->ready_fd < 0 || !session->files || !session->symd)
 			code = hl_err_set(err, -ENOMEM, "no memory for the capture");
 	}
 	if (code) {
@@ -157,6 +178,7 @@ void hl_session_free(struct hl_session *session)
 	hl_files_free(session->files);
 	hl_symd_free(session->symd);
 	hl_cleanup_close(&session->stop_fd);
+	hl_cleanup_close(&session->ready_fd);
 	hl_cleanup_close(&session->proc_fd);
 	free(session);
 }
@@ -164,10 +186,12 @@ void hl_session_free(struct hl_session *session)
 int hl_session_start(struct hl_session *session, struct hl_err *err)
 {
 	int code = pthread_create(&session->opener, NULL, run_opener, session);
+	struct pollfd ready = { .fd = session->ready_fd, .events = POLLIN };
 
 	if (code)
 		return hl_err_errno(err, -code, "cannot start the thread that opens files");
 	session->opener_runs = true;
+	(void)poll(&ready, 1, EARLY_MS);
 	session->times.start_ns = hl_realtime_ns();
 	session->started_ns = hl_monotonic_ns();
 	session->started_cpu_ns = process_cpu_ns();
