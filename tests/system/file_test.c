@@ -156,7 +156,6 @@ HL_TEST(one_file_in_two_overlays_and_a_copy)
 	check_account(&folded);
 	check_deep(&folded, "layered", 3);
 	folded_done(&folded);
-	must("umount -l %s1 %s2 && umount -l %s", dir, dir, dir);
 }
 
 /* Two file systems made in the same way: inode, size and times of their files may be equal. */
@@ -191,7 +190,6 @@ HL_TEST(two_file_systems_of_equal_content)
 	CHECK(sum_of(&folded, "^twin;(.*;)?main;descend;descend;descend;bottom;") > 20);
 	CHECK(sum_of(&folded, "^twin;(.*;)?main;interrupted;(.*;)?handler_work;") > 20);
 	folded_done(&folded);
-	must("umount -l %s0 %s1", dir, dir);
 }
 
 HL_TEST(what_runs_already_has_its_tables_from_the_first_sample_on)
