@@ -133,12 +133,10 @@ static __always_inline bool append_frame(struct scratch *s)
 	return true;
 }
 
-/* Where the frame pointer's rule fails, a table that is still to come may be what is missing. */
+/* Where the frame pointer's rule fails, a table that is still to come may be what was missing. */
 static __always_inline bool stop_without_table(struct scratch *s, enum hl_walk_end end)
 {
-	bool pending = s->found.kind == MAPPING_FILE && s->found.table.state == HL_TABLE_PENDING;
-
-	return stop_walk(s, pending ? HL_WALK_NO_TABLE : end);
+	return stop_walk(s, s->is_pending ? HL_WALK_NO_TABLE : end);
 }
 
 /* Whether the stack is as empty as in a program's _start. */
@@ -162,10 +160,10 @@ static __always_inline bool rule_frame_pointer(struct scratch *s)
 	if (bp < s->sp || bp - s->sp >= MAX_FRAME_BYTES)
 		return stop_without_table(s, HL_WALK_BAD_FP);
 	if (!read_slot(bp))
-		return stop_walk(s, HL_WALK_FAULT);
+		return stop_without_table(s, HL_WALK_FAULT);
 	saved = s->slot;
 	if (!read_slot(bp + s->word))
-		return stop_walk(s, HL_WALK_FAULT);
+		return stop_without_table(s, HL_WALK_FAULT);
 	s->caller = s->slot;
 	if (s->caller == 0 && s->bp_is_any)
 		return stop_without_table(s, HL_WALK_BAD_FP);
@@ -271,14 +269,16 @@ static __always_inline bool restore_bp(struct scratch *s, __u64 cfa)
 /* Rule: as the table says. True: the walk has ended. */
 static __always_inline bool rule_table(struct scratch *s)
 {
-	__u64 cfa;
+	__u64 cfa, least;
 
 	if (s->rule.cfa_kind == HL_CFA_STOP)
 		return stop_walk(s, HL_WALK_COMPLETE);
 	if (s->rule.cfa_kind == HL_CFA_UNSUPPORTED)
 		return stop_walk(s, HL_WALK_UNSUPPORTED);
 	cfa = compute_cfa(s);
-	if (cfa <= s->sp || cfa - s->sp >= MAX_STACK_BYTES)
+	/* Only where the return address is in a register, the frame may be empty. */
+	least = s->sp + (s->rule.cfa_kind == HL_CFA_RA_IN_REG ? 0 : 8);
+	if (cfa < least || cfa - s->sp >= MAX_STACK_BYTES)
 		return stop_walk(s, cfa ? HL_WALK_BAD_CFA : HL_WALK_UNSUPPORTED);
 	if (s->rule.cfa_kind == HL_CFA_RA_IN_REG)
 		s->slot = leaf_register(s->rule.cfa_off & 0xff);
@@ -343,7 +343,8 @@ static __always_inline bool test_caller(struct scratch *s, bool by_table)
 		return stop_walk(s, HL_WALK_COMPLETE);
 	s->ip = s->caller - 1;
 	if (find_mapping(s->ip) == MAPPING_NONE)
-		return stop_walk(s, HL_WALK_NO_MAPPING);
+		return by_table ? stop_walk(s, HL_WALK_NO_MAPPING)
+				: stop_without_table(s, HL_WALK_NO_MAPPING);
 	find_frame_rule(s);
 	if (s->has_rule && s->rule.cfa_kind == HL_CFA_SIGNAL)
 		s->ip = s->caller;
@@ -383,6 +384,7 @@ __noinline int walk_step(__u32 unused)
 	if (!s)
 		return 1;
 	by_table = s->has_rule;
+	s->is_pending = s->found.kind == MAPPING_FILE && s->found.table.state == HL_TABLE_PENDING;
 	if (by_table && s->rule.cfa_kind == HL_CFA_SIGNAL) {
 		end = step_over_signal(s);
 		s->leaf_valid = 1;

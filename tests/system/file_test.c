@@ -194,15 +194,15 @@ HL_TEST(two_file_systems_of_equal_content)
 
 HL_TEST(what_runs_already_has_its_tables_from_the_first_sample_on)
 {
-	pid_t pid = start("%s 600 3", workload("deep"));
+	/* A large table, of code without frame pointers. */
+	pid_t pid = start("/usr/bin/python3 -c 'while True: sorted(str(i) for i in range(1000))'");
 	struct folded folded;
 
-	(void)usleep(300000);
-	/* Without its table libc's part of the stack, which has no frame pointers, ends the walk. */
+	(void)usleep(500000);
 	folded = record("-p %d -F 4999 -d 0.5", (int)pid);
 	stop(pid);
 	note_lines(&folded, "no table yet", 5);
-	CHECK(sum_of(&folded, ";bottom;") > 50);
+	CHECK(folded.total > 50);
 	CHECK_INT(sum_of(&folded, "no table yet"), 0);
 	folded_done(&folded);
 }
