@@ -284,12 +284,11 @@ HL_TEST(type_information_tells_the_maple_tree)
 	start(CAPS_ALL);
 	expect("type information", HL_PROBE_MISSING, "no /sys/kernel/btf/vmlinux",
 	       "use a kernel with CONFIG_DEBUG_INFO_BTF=y, and let containers see its /sys");
-	expect("mapping tree", HL_PROBE_LIMITED, "unknown; user stacks are walked by frame pointers only",
+	expect("mapping tree", HL_PROBE_MISSING, "unknown",
 	       "use a kernel from 6.1 on, with type information");
 	put_btf("mm_rb");
 	expect("type information", HL_PROBE_OK, "BTF, 4 types", "");
-	expect("mapping tree", HL_PROBE_LIMITED,
-	       "no maple tree; user stacks are walked by frame pointers only",
+	expect("mapping tree", HL_PROBE_MISSING, "no maple tree",
 	       "use a kernel from 6.1 on, with type information");
 	put_btf("mm_mt");
 	expect("mapping tree", HL_PROBE_OK, "maple tree", "");

@@ -16,18 +16,6 @@
 #include "bpf/hotleaf.skel.h"
 #include "capture/event.h"
 
-/* libbpf speaks only where we let it: its last warning becomes part of our own sentence. */
-static char libbpf_said[200];
-
-static int keep_warning(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	if (level == LIBBPF_WARN) {
-		(void)vsnprintf(libbpf_said, sizeof(libbpf_said), fmt, ap);
-		libbpf_said[strcspn(libbpf_said, "\n")] = '\0';
-	}
-	return 0;
-}
-
 static unsigned int max_kernel_frames(void)
 {
 	_cleanup_fclose_ FILE *f = fopen("/proc/sys/kernel/perf_event_max_stack", "re");
@@ -73,26 +61,11 @@ static void set_knobs(struct hl_capture *capture)
 	}
 }
 
-/* The reason that libbpf puts least clearly. */
-static int check_kernel(struct hl_err *err)
-{
-	if (access("/sys/kernel/btf/vmlinux", R_OK))
-		return hl_err_set(
-			err, -ENOTSUP,
-			"this kernel does not describe its types (no '/sys/kernel/btf/vmlinux'): hotleaf "
-			"needs Linux 6.1 or newer, built with CONFIG_DEBUG_INFO_BTF");
-	return 0;
-}
-
 static int load(struct hl_capture *capture, struct hl_err *err)
 {
-	int code = check_kernel(err);
+	int code;
 
-	if (code)
-		return code;
-
-	libbpf_said[0] = '\0';
-	(void)libbpf_set_print(keep_warning);
+	hl_refusal_listen();
 	capture->skel = hotleaf_bpf__open();
 	if (!capture->skel)
 		return hl_err_errno(err, -errno, "cannot open the BPF programs");
@@ -104,9 +77,7 @@ static int load(struct hl_capture *capture, struct hl_err *err)
 		return code;
 	code = hotleaf_bpf__load(capture->skel);
 	if (code)
-		return hl_err_errno(err, code,
-				    "the kernel refuses the BPF programs%s%s (try `hotleaf check`)",
-				    libbpf_said[0] ? ": " : "", libbpf_said);
+		return hl_refusal_explain(code, err);
 	code = hl_sides_publish(capture, err);
 	return code ? code : hl_tables_publish(capture, err);
 }

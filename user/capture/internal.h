@@ -4,6 +4,7 @@
 
 #include "capture/capture.h"
 
+struct btf;
 struct hotleaf_bpf;
 
 /* The three maps of one side. */
@@ -75,6 +76,13 @@ struct hl_kernel_ranges {
 };
 /* kernel_ranges.c: reads them from the open kallsyms @fd, which stays the caller's. What is missing is 0. */
 int hl_kernel_ranges_read(int fd, struct hl_kernel_ranges *ret);
+
+/* refusal.c: whether the kernel that @btf describes keeps its mappings in a tree that we can walk. */
+bool hl_has_mapping_tree(const struct btf *btf);
+/* Keeps what libbpf says from here on: the cause, should loading fail. */
+void hl_refusal_listen(void);
+/* Writes why loading failed with @code. Returns @code, or -ENOTSUP where the kernel lacks what we need. */
+int hl_refusal_explain(int code, struct hl_err *err);
 
 /*
  * selftest.c: proves mapping lookup and walk in a child process. True if both are right; else @why says

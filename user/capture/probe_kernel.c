@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "capture/capture.h"
 #include "capture/event.h"
+#include "capture/internal.h"
 #include "capture/probe_internal.h"
 
 enum { HZ = 99, DEPTH = 127 };
@@ -53,37 +54,15 @@ void hl_probe_btf(const struct hl_probe_roots *roots, struct hl_finding *f)
 	hl_finding_remedy(f, "use a kernel with CONFIG_DEBUG_INFO_BTF=y, and let containers see its /sys");
 }
 
-/* True if type @id or an anonymous struct or union in it has a member @name. */
-static bool has_member(const struct btf *btf, int id, const char *name, unsigned int depth)
-{
-	const struct btf_type *type = btf__type_by_id(btf, (uint32_t)id);
-	const struct btf_member *member;
-
-	if (!type || !btf_is_composite(type) || depth > 8)
-		return false;
-	member = btf_members(type);
-	for (unsigned int i = 0; i < btf_vlen(type); i++, member++) {
-		const char *this = btf__name_by_offset(btf, member->name_off);
-
-		if (this && strcmp(this, name) == 0)
-			return true;
-		if ((!this || !*this) && has_member(btf, (int)member->type, name, depth + 1))
-			return true;
-	}
-	return false;
-}
-
 void hl_probe_mappings(const struct hl_probe_roots *roots, struct hl_finding *f)
 {
 	_cleanup_(btf__freep) struct btf *btf = load_btf(roots);
-	int id = btf ? btf__find_by_name_kind(btf, "mm_struct", BTF_KIND_STRUCT) : -ENOENT;
 
-	if (id >= 0 && has_member(btf, id, "mm_mt", 0)) {
+	if (btf && hl_has_mapping_tree(btf)) {
 		hl_finding_set(f, HL_PROBE_OK, "maple tree");
 		return;
 	}
-	hl_finding_set(f, HL_PROBE_LIMITED, "%s; user stacks are walked by frame pointers only",
-		       btf ? "no maple tree" : "unknown");
+	hl_finding_set(f, HL_PROBE_MISSING, "%s", btf ? "no maple tree" : "unknown");
 	hl_finding_remedy(f, "use a kernel from 6.1 on, with type information");
 }
 
