@@ -62,14 +62,14 @@ $(O)/hotleaf: $(USER_OBJS)
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-$(O)/%.bpf.o: %.bpf.c | requirements
+$(O)/%.bpf.o: %.bpf.c | setup-check
 	@mkdir -p $(@D)
 	$(call say,BPF,$<) $(CLANG) $(BPF_FLAGS) -MMD -MP -c $< -o $@
 
 $(O)/%.skel.h: $(O)/%.bpf.o
 	$(call say,SKEL,$@) $(BPFTOOL) gen skeleton $< name $(subst .bpf,,$(notdir $(basename $<)))_bpf > $@
 
-$(O)/%.o: %.c | requirements
+$(O)/%.o: %.c | setup-check
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(COMPILE) $< -o $@
 
@@ -111,16 +111,13 @@ page: $(O)/tests/page/make_page
 	$(Q)O=$(O) tests/run tests/page/run
 check: setup-tests
 	$(Q)tests/check/all $(O)
-
+check-vm: $(O)/hotleaf $(BPF_TESTS:%=$(O)/%) $(O)/tests/workload/load
+	$(Q)tests/vm/run $(O) $(VM)
 programs: $(O)/hotleaf $(UNIT) $(KERNEL) $(WORKLOADS) $(O)/tests/page/make_page
 
 # ---- run, install, housekeeping -----------------------------------------------------
-setup:
-	$(Q)tools/setup
-setup-tests:
-	$(Q)tools/setup --tests
-requirements:
-	$(Q)tools/setup --check
+setup setup-tests setup-vm setup-check:
+	$(Q)tools/setup $(patsubst setup-%,--%,$(@:setup=))
 
 run: setup
 	$(Q)$(MAKE) --no-print-directory all $(O)/tests/workload/load
@@ -140,6 +137,7 @@ help:
 	@echo 'run      set up, build, profile this host for ten seconds, name the files written'
 	@echo 'check    set up, build, run every test'
 	@echo 'page     the tests of the HTML page, in node and in a browser'
+	@echo 'check-vm the BPF programs on kernels 5.10, 6.1 and 6.12, emulated (VM=SUITE: on one of them)'
 	@echo 'unit     the unit tests alone (SAN=1 O=build/asan: under ASan and UBSan)'
 	@echo 'bench    timings beside other tools, printed as tables'
 	@echo 'install, uninstall, format, clean'
@@ -147,4 +145,5 @@ help:
 
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
-.PHONY: all unit page bench check programs setup setup-tests requirements run install uninstall format clean help
+.PHONY: all unit page bench check check-vm programs setup setup-tests setup-vm setup-check run install uninstall \
+        format clean help
