@@ -53,9 +53,8 @@ static const struct hl_reason counter_reasons[HL_COUNTER_MAX] = {
 	[HL_COUNTER_KSTACK_FAILED] = { "kernel stack failed", "the kernel gave no stack for a sample in the "
 							      "kernel" },
 	[HL_COUNTER_PROCESS_FULL] = { "process map full",
-				      "more processes in a second than the map holds: names "
-				      "come from /proc, if they still run; raise "
-				      "--map-processes" },
+				      "more processes in a second than the map holds: shown by the "
+				      "name of their thread; raise --map-processes" },
 	[HL_COUNTER_FILES_FULL] = { "file map full",
 				    "frames of files beyond the 65,536th stay without a name" },
 	[HL_COUNTER_EVENT_LOST] = { "file events delayed",
