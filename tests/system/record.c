@@ -16,9 +16,8 @@ static char dir[64];
 static void remove_dir(void)
 {
 	/* What the test mounted there, the innermost first. */
-	(void)shell(
-		"grep -o ' %.60s[^ ]*' /proc/self/mounts | sort -r | xargs -r -n 1 umount -l; rm -rf '%s'",
-		dir, dir);
+	(void)shell("grep -o ' %.*s[^ ]*' /proc/self/mounts | sort -r | xargs -r -n 1 umount -l; rm -rf '%s'",
+		    (int)strlen(dir) - 1, dir, dir);
 }
 
 const char *test_dir(void)
