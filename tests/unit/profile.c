@@ -224,6 +224,21 @@ HL_TEST(address_is_identity_and_name_a_label)
 	hl_profile_free(p);
 }
 
+HL_TEST(a_text_is_not_lost_to_a_sample_without_one)
+{
+	static const char *const texts[] = { "(no code bytes)", ".byte 0x62 (undecoded)", "{vex} nop" };
+
+	for (int first = 0; first < 3; first++) {
+		struct hl_profile *p = hl_profile_new();
+		uint32_t f = frame_of(p, HL_FRAME_INSN, 1, 0x10, texts[first]);
+
+		for (int i = 2; i >= 0; i--)
+			CHECK_INT(frame_of(p, HL_FRAME_INSN, 1, 0x10, texts[i]), f);
+		CHECK_STR(hl_profile_get_frame(p, f)->name, texts[2]);
+		hl_profile_free(p);
+	}
+}
+
 /* The id of the frame called @name in a profile of these names of one function. */
 static struct hl_id id_among(const char *name, const char *const *names, size_t n_names)
 {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "command/places.h"
 #include "profile/profile.h"
 #include "sample/reason.h"
@@ -85,15 +86,19 @@ static int push_callers(const struct hl_places *places, struct hl_profile *profi
 	return code;
 }
 
-static void count_lacks(const struct hl_place *place, const struct hl_resolve *r, uint64_t samples,
-			struct hl_resolve_counts *counts)
+/* Where another sample of the same instruction brought its text, that is shown, and nothing is lacking. */
+static void count_lacks(const struct hl_place *place, const struct hl_resolve *r,
+			const struct hl_profile *profile, uint64_t samples, struct hl_resolve_counts *counts)
 {
+	const struct hl_frame *shown;
+
 	counts->nameless += place->flags & HL_SYMD_NAMED ? 0 : samples;
 	counts->unopened += place->unopened ? samples : 0;
 	if (!r->instructions)
 		return;
-	counts->textless += place->flags & HL_SYMD_NO_BYTES ? samples : 0;
-	counts->undecoded += place->flags & HL_SYMD_UNDECODED ? samples : 0;
+	shown = hl_profile_get_frame(profile, place->insn);
+	counts->textless += hl_starts_with(shown->name, "(no code bytes)") ? samples : 0;
+	counts->undecoded += hl_starts_with(shown->name, ".byte ") ? samples : 0;
 	counts->irqs_off += place->flags & HL_SYMD_IRQS_OFF ? samples : 0;
 }
 
@@ -114,7 +119,7 @@ static int add_sample(const struct hl_places *places, const struct hl_sample *sa
 	stack.frames[stack.n++] = leaf->function;
 	if (places->resolve->instructions)
 		stack.frames[stack.n++] = leaf->insn;
-	count_lacks(leaf, places->resolve, samples, counts);
+	count_lacks(leaf, places->resolve, profile, samples, counts);
 	return hl_profile_add(profile, stack.frames, stack.n, samples, sample->count.periods);
 }
 

@@ -86,11 +86,25 @@ static int is_wanted_frame(const void *ctx, uint32_t position)
 		compare_bytes(kept->name, kept->name_len, w->frame->name, w->frame->name_len) == 0);
 }
 
+/* How little the text of an instruction says: it may have been sampled while its bytes could not be read. */
+static unsigned int poverty(const struct hl_frame *frame)
+{
+	static const char bytes[] = ".byte";
+
+	if (frame->kind != HL_FRAME_INSN)
+		return 0;
+	if (frame->name_len == 0 || frame->name[0] == '(')
+		return 2;
+	return frame->name_len > strlen(bytes) && memcmp(frame->name, bytes, strlen(bytes)) == 0;
+}
+
 /* An order over what is shown of two frames with one identity. */
 static int compare_shown(const struct hl_frame *a, const struct hl_frame *b)
 {
-	int order = compare_bytes(a->name, a->name_len, b->name, b->name_len);
+	int order = compare_u64(poverty(a), poverty(b));
 
+	if (!order)
+		order = compare_bytes(a->name, a->name_len, b->name, b->name_len);
 	if (!order)
 		order = compare_bytes(a->module, a->module_len, b->module, b->module_len);
 	if (!order)
@@ -150,7 +164,7 @@ int hl_profile_frame(struct hl_profile *profile, const struct hl_frame *frame, u
 	position = hl_index_find(&profile->frame_index, wanted.id.lo, is_wanted_frame, &wanted);
 	if (position == HL_INDEX_NONE)
 		return add_frame(profile, &given, wanted.id, ret);
-	/* One file under two paths, one instruction with two texts: the least is shown, whichever came first. */
+	/* One file under two paths, one instruction with two texts: one is shown, whichever came first. */
 	kept = &profile->frames[position];
 	if (compare_shown(&given, kept) < 0)
 		err = keep_frame(profile, &given, kept);

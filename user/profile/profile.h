@@ -94,8 +94,9 @@ void hl_profile_free(struct hl_profile *profile);
 
 /*
  * Interns a frame, copying its strings. 0 with its index in @ret, -ENOMEM, or -E2BIG at 2³⁰ frames. Of two
- * instructions with one identity and different strings the one is kept that comes first in byte order;
- * functions of different names are different frames.
+ * instructions with one identity and different strings the one is kept that comes first in byte order, but
+ * text before bytes (".byte …"), and both before a remark in parentheses; functions of different names are
+ * different frames.
  */
 int hl_profile_frame(struct hl_profile *profile, const struct hl_frame *frame, uint32_t *ret);
 
