@@ -108,6 +108,30 @@ HL_TEST(process_that_ends_at_once_ends_the_recording)
 	CHECK(exists(path));
 }
 
+/* Some supervisors ignore SIGCHLD, and that is inherited. */
+HL_TEST(end_of_the_command_is_seen_though_sigchld_is_ignored)
+{
+	char path[128];
+
+	need_root();
+	(void)snprintf(path, sizeof(path), "%sx.txt", test_dir());
+	(void)signal(SIGCHLD, SIG_IGN);
+	(void)shell("timeout 20 %s record -o %s -- sleep 0.3", hotleaf(), path);
+	(void)signal(SIGCHLD, SIG_DFL);
+	must("grep -q ' 0\\.[0-9]* s$' %s", path);
+	/* The self-test waits for a child too. */
+	CHECK(shell("grep -q \"kernel's own frame-pointer walks\" %s", path) != 0);
+}
+
+HL_TEST(container_with_its_own_process_ids)
+{
+	need_root();
+	expect(1, "--pid=host", "unshare -pf --mount-proc %s record -d 0.1 -o /dev/null -f txt -- true",
+	       hotleaf());
+	expect(1, "--pid=host", "unshare -pf --mount-proc %s record -d 0.1 -o /dev/null -f txt -p 1",
+	       hotleaf());
+}
+
 HL_TEST(not_root)
 {
 	need_root();

@@ -163,12 +163,28 @@ enum hl_capture_walk hl_capture_walk(const struct hl_capture *capture, const cha
 	return capture->walk;
 }
 
+/* From here on, children of targets are targets. */
+static int follow_processes(struct hl_capture *capture, struct hl_err *err)
+{
+	if (capture->skel->links.on_fork)
+		return 0;
+	capture->skel->links.on_fork = bpf_program__attach(capture->skel->progs.on_fork);
+	if (capture->skel->links.on_fork)
+		capture->skel->links.on_exit = bpf_program__attach(capture->skel->progs.on_exit);
+	if (!capture->skel->links.on_fork || !capture->skel->links.on_exit)
+		return hl_err_errno(err, -errno, "cannot follow forks and exits");
+	return 0;
+}
+
 int hl_capture_add_target(struct hl_capture *capture, pid_t tgid, struct hl_err *err)
 {
 	uint32_t key = (uint32_t)tgid;
 	uint8_t one = 1;
-	int code = bpf_map_update_elem(bpf_map__fd(capture->skel->maps.targets), &key, &one, BPF_ANY);
+	int code = follow_processes(capture, err);
 
+	if (code)
+		return code;
+	code = bpf_map_update_elem(bpf_map__fd(capture->skel->maps.targets), &key, &one, BPF_ANY);
 	return code ? hl_err_errno(err, code, "cannot add process %d to the filter", (int)tgid) : 0;
 }
 
@@ -176,12 +192,6 @@ int hl_capture_start(struct hl_capture *capture, struct hl_err *err)
 {
 	int code;
 
-	if (capture->options.only_targets) {
-		capture->skel->links.on_fork = bpf_program__attach(capture->skel->progs.on_fork);
-		capture->skel->links.on_exit = bpf_program__attach(capture->skel->progs.on_exit);
-		if (!capture->skel->links.on_fork || !capture->skel->links.on_exit)
-			return hl_err_errno(err, -errno, "cannot follow forks and exits");
-	}
 	/* Run times are counted only while this descriptor is open. Not having them is no failure. */
 	capture->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	code = hl_cpus_update(capture, err);

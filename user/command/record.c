@@ -103,24 +103,42 @@ static void done(struct run *run)
 	hl_outputs_free(run->outputs);
 }
 
-static int add_targets(struct run *run, struct hl_err *err)
+/* Adds the wanted processes and the descendants that they have now. */
+static int add_trees(struct run *run, int proc_fd, struct hl_err *err)
 {
-	_cleanup_close_ int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_free_ pid_t *pids = NULL;
 	const struct hl_numbers *wanted = &run->config->pids;
+	_cleanup_free_ pid_t *pids = NULL;
 	size_t n = 0;
-	int code = 0;
+	int code = hl_process_tree(proc_fd, (const pid_t *)wanted->items, wanted->n, &pids, &n);
 
-	if (run->child.pid)
-		code = hl_capture_add_target(hl_session_capture(run->session), run->child.pid, err);
-	for (size_t i = 0; i < wanted->n; i++)
-		if (!hl_process_exists(proc_fd, (pid_t)wanted->items[i]))
-			return hl_err_set(err, -ESRCH, "there is no process %u", wanted->items[i]);
-	if (wanted->n && hl_process_tree(proc_fd, (const pid_t *)wanted->items, wanted->n, &pids, &n))
-		return hl_err_set(err, -EIO, "cannot list the processes");
+	if (code)
+		return hl_err_errno(err, code, "cannot list the processes");
 	for (size_t i = 0; i < n && !code; i++)
 		code = hl_capture_add_target(hl_session_capture(run->session), pids[i], err);
 	return code;
+}
+
+static int add_targets(struct run *run, struct hl_err *err)
+{
+	_cleanup_close_ int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct hl_numbers *wanted = &run->config->pids;
+	int code;
+
+	if (!run->child.pid && !wanted->n)
+		return 0;
+	if (!hl_process_ids_are_the_hosts(proc_fd))
+		return hl_err_set(
+			err, -ENOTSUP,
+			"process ids here are a container's own, the kernel's are others: leave -p and "
+			"COMMAND out, or start the container with --pid=host");
+	if (run->child.pid)
+		return hl_capture_add_target(hl_session_capture(run->session), run->child.pid, err);
+	for (size_t i = 0; i < wanted->n; i++)
+		if (!hl_process_exists(proc_fd, (pid_t)wanted->items[i]))
+			return hl_err_set(err, -ESRCH, "there is no process %u", wanted->items[i]);
+	code = add_trees(run, proc_fd, err);
+	/* Again: a child born between the listing and the adding of its parent is in neither. */
+	return code ? code : add_trees(run, proc_fd, err);
 }
 
 static bool targets_alive(const struct run *run)

@@ -8,6 +8,8 @@
 
 /* Whether process @pid exists below @proc_fd, an open /proc. */
 bool hl_process_exists(int proc_fd, pid_t pid);
+/* Whether this process counts process ids as the kernel does: not in a container's own pid namespace. */
+bool hl_process_ids_are_the_hosts(int proc_fd);
 
 /*
  * The processes @roots and all their descendants that are alive now, each once. *@ret is the caller's to
