@@ -131,6 +131,7 @@ struct scratch {
 	__u64 has_rule;             /* … if there is one; else it is the frame pointer's */
 	struct pt_regs leaf;        /* the registers of the sample, or of what a signal interrupted, … */
 	__u64 leaf_valid;           /* … while that is the one being left */
+	__u64 rbx, rbx_valid;       /* of the frame being left, as far as tables follow it */
 	__u64 is_pending;           /* the table of the one being left is still to come */
 	__u64 hash;
 	__u64 slot;          /* what was read from the stack */

@@ -170,6 +170,7 @@ static __always_inline bool rule_frame_pointer(struct scratch *s)
 	s->sp = bp + 2 * s->word;
 	s->bp = saved;
 	s->bp_is_any = 0;
+	s->rbx_valid = 0;
 	return false;
 }
 
@@ -243,7 +244,7 @@ static __always_inline __u64 compute_cfa(struct scratch *s)
 	case HL_CFA_RA_IN_REG:
 		return s->leaf_valid ? s->sp + (off >> 8) : 0;
 	case HL_CFA_RBX:
-		return s->leaf_valid ? s->leaf.rbx + off : 0;
+		return s->rbx_valid ? s->rbx + off : 0;
 	default:
 		return 0;
 	}
@@ -264,6 +265,17 @@ static __always_inline bool restore_bp(struct scratch *s, __u64 cfa)
 		return false;
 	s->bp = s->slot;
 	return true;
+}
+
+/* Restores the caller's %rbx by the rule in the scratch, or forgets it. */
+static __always_inline void restore_rbx(struct scratch *s, __u64 cfa)
+{
+	__u32 slot = s->rule.rbx_slot;
+
+	if (slot == HL_RBX_SAME || !s->rbx_valid)
+		return;
+	s->rbx_valid = slot != HL_RBX_LOST && read_slot(cfa - 8 * (slot + 1));
+	s->rbx = s->slot;
 }
 
 /* Rule: as the table says. True: the walk has ended. */
@@ -287,6 +299,7 @@ static __always_inline bool rule_table(struct scratch *s)
 	s->caller = s->slot;
 	if (!restore_bp(s, cfa))
 		return stop_walk(s, HL_WALK_FAULT);
+	restore_rbx(s, cfa);
 	s->sp = cfa;
 	s->bp_is_any = 1;
 	return false;
@@ -320,6 +333,8 @@ static __always_inline bool rule_signal_frame(struct scratch *s)
 	s->sp = regs[SIGFRAME_RSP];
 	s->bp = regs[SIGFRAME_RBP];
 	s->bp_is_any = 1;
+	s->rbx = s->leaf.rbx;
+	s->rbx_valid = 1;
 	return true;
 }
 
@@ -408,6 +423,8 @@ static __always_inline void walk_begin(struct scratch *s)
 	s->bp = s->leaf.rbp;
 	s->bp_is_any = 1;
 	s->leaf_valid = 1;
+	s->rbx = s->leaf.rbx;
+	s->rbx_valid = 1;
 	s->word = (s->leaf.cs & 0xffff) == USER_CS_32 ? 4 : 8;
 	s->chunk_address = 0;
 	s->hash = stack_seed;

@@ -9,7 +9,7 @@
 
 #include "harness.h"
 
-enum { RBP = 6, RSP = 7, RETURN = 16 };
+enum { RBX = 3, RBP = 6, RSP = 7, RETURN = 16 };
 
 struct dw {
 	Elf *elf;
@@ -138,6 +138,23 @@ static void set_frame_pointer(Dwarf_Frame *frame, struct hl_unwind_rule *rule)
 	}
 }
 
+static void set_rbx(Dwarf_Frame *frame, struct hl_unwind_rule *rule)
+{
+	Dwarf_Op mem[3], *ops;
+	int64_t slot;
+	size_t n;
+
+	CHECK(dwarf_frame_register(frame, RBX, mem, &ops, &n) == 0);
+	/* In libdw's list of what functions preserve unless they say otherwise, rax stands in rbx's place. */
+	if (n == 0) {
+		rule->rbx_slot = HL_RBX_SAME;
+	} else if (ATOMS(ops, n, DW_OP_call_frame_cfa, DW_OP_plus_uconst)) {
+		slot = (int64_t)(0 - ops[1].number) / 8 - 1;
+		CHECK(slot > 0 && slot <= HL_RBX_MAX_SLOT);
+		rule->rbx_slot = (unsigned int)slot & HL_RBX_SAME;
+	}
+}
+
 /* Lets the return address, where it is not at CFA - 8, have its say in @rule. */
 static void set_return(Dwarf_Frame *frame, struct hl_unwind_rule *rule)
 {
@@ -155,7 +172,8 @@ static void set_return(Dwarf_Frame *frame, struct hl_unwind_rule *rule)
 	}
 }
 
-bool dw_row_at(const struct dw *dw, uint64_t address, uint64_t *ret_end, struct hl_unwind_rule *ret)
+bool dw_row_at(const struct dw *dw, uint64_t address, bool with_rbx, uint64_t *ret_end,
+	       struct hl_unwind_rule *ret)
 {
 	Dwarf_Frame *frame;
 	Dwarf_Addr start, end;
@@ -174,6 +192,8 @@ bool dw_row_at(const struct dw *dw, uint64_t address, uint64_t *ret_end, struct 
 		*ret = cfa_rule(ops, n);
 		if (ret->cfa_kind != HL_CFA_UNSUPPORTED)
 			set_frame_pointer(frame, ret);
+		if (ret->cfa_kind != HL_CFA_UNSUPPORTED && with_rbx)
+			set_rbx(frame, ret);
 		set_return(frame, ret);
 	}
 	free(frame);

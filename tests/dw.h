@@ -19,8 +19,9 @@ const uint64_t *dw_starts(const struct dw *dw, size_t *ret_n);
 
 /*
  * The row that holds at @address, up to @ret_end, as a rule. HL_CFA_RBX is not used: that CFA is
- * HL_CFA_REG. False: no FDE covers @address.
+ * HL_CFA_REG. @with_rbx: as in files with such a function, the rule says where rbx is. False: no FDE covers @address.
  */
-bool dw_row_at(const struct dw *dw, uint64_t address, uint64_t *ret_end, struct hl_unwind_rule *ret);
+bool dw_row_at(const struct dw *dw, uint64_t address, bool with_rbx, uint64_t *ret_end,
+	       struct hl_unwind_rule *ret);
 
 #endif

@@ -50,11 +50,15 @@ static void rule_text(const struct hl_unwind_rule *rule, char *text, size_t room
 		FAIL("kind %u", rule->cfa_kind);
 	}
 	if (rule->fp_kind == HL_FP_CFA)
-		(void)snprintf(text + n, room - (size_t)n, " fp=cfa%+d", rule->fp_off);
+		n += snprintf(text + n, room - (size_t)n, " fp=cfa%+d", rule->fp_off);
 	else if (rule->fp_kind == HL_FP_DEREF_RBP)
-		(void)snprintf(text + n, room - (size_t)n, " fp=*(rbp%+d)", rule->fp_off);
+		n += snprintf(text + n, room - (size_t)n, " fp=*(rbp%+d)", rule->fp_off);
 	else if (rule->fp_kind == HL_FP_UNDEFINED)
-		(void)snprintf(text + n, room - (size_t)n, " fp=?");
+		n += snprintf(text + n, room - (size_t)n, " fp=?");
+	if (rule->rbx_slot == HL_RBX_SAME)
+		(void)snprintf(text + n, room - (size_t)n, " rbx");
+	else if (rule->rbx_slot != HL_RBX_LOST)
+		(void)snprintf(text + n, room - (size_t)n, " rbx=cfa%+d", -8 * (rule->rbx_slot + 1));
 }
 
 const char *table_text(const struct hl_unwind_result *table, uint64_t start, uint64_t size)

@@ -37,8 +37,7 @@ enum hl_cfa_kind {
 	HL_CFA_RA_IN_REG =
 		9, /* rsp + (cfa_off >> 8); the return address is in register (low byte); leaf only */
 	HL_CFA_UNSUPPORTED = 10, /* the walk stops here, with that reason */
-	HL_CFA_RBX =
-		11, /* rbx + cfa_off: lazy binding (_dl_runtime_resolve), where rbx is still the frame's */
+	HL_CFA_RBX = 11,         /* rbx + cfa_off: lazy binding (_dl_runtime_resolve); see rbx_slot */
 };
 
 /* Where the caller's rbp is. */
@@ -49,9 +48,18 @@ enum hl_fp_kind {
 	HL_FP_UNDEFINED = 3, /* lost; the walk goes on as long as nothing needs it */
 };
 
+/*
+ * Where the caller's rbx is. One function in a system keeps its CFA there while it calls others, which lie in
+ * its own file, the dynamic loader: so only the rules of a file with an HL_CFA_RBX say it.
+ */
+#define HL_RBX_LOST     0  /* not known */
+#define HL_RBX_MAX_SLOT 62 /* 1 to this: at CFA - 8 * (slot + 1) */
+#define HL_RBX_SAME     63 /* unchanged */
+
 struct hl_unwind_rule {
-	__u8 cfa_kind; /* enum hl_cfa_kind */
-	__u8 fp_kind;  /* enum hl_fp_kind */
+	__u8 cfa_kind;     /* enum hl_cfa_kind */
+	__u8 fp_kind : 2;  /* enum hl_fp_kind; the low bits */
+	__u8 rbx_slot : 6; /* HL_RBX_* */
 	__s16 fp_off;
 	__s32 cfa_off;
 };

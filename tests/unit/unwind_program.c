@@ -301,7 +301,13 @@ HL_TEST(lazy_binding_keeps_the_cfa_in_rbx)
 {
 	CHECK_STR(RUN(def_cfa_offset, 24, advance | 1, def_cfa_offset, 32, offset | rbx, 4, advance | 3,
 		      def_cfa_register, rbx, advance | 8, def_cfa, rsp, 8),
-		  "0 rsp+24; 1 rsp+32; 4 rbx+32; c rsp+8");
+		  "0 rsp+24 rbx; 1 rsp+32 rbx=cfa-32; 4 rbx+32 rbx=cfa-32; c rsp+8 rbx=cfa-32");
+	/* A slot that is too far away, or that is the return address's, is lost. */
+	CHECK_STR(RUN(def_cfa_offset, 24, advance | 1, def_cfa_register, rbx, advance | 1, offset | rbx, 63,
+		      advance | 1, offset | rbx, 64, advance | 1, same_value, rbx, advance | 1, offset | rbx,
+		      1, advance | 1, offset | rbx, 2, advance | 1, undefined, rbx),
+		  "0 rsp+24 rbx; 1 rbx+24 rbx; 2 rbx+24 rbx=cfa-504; 3 rbx+24; 4 rbx+24 rbx; 5 rbx+24; "
+		  "6 rbx+24 rbx=cfa-16; 7 rbx+24");
 	/* In other functions rbx is known of the leaf alone. */
 	CHECK_STR(RUN(advance | 1, def_cfa_offset, 16, advance | 3, def_cfa_register, rbx),
 		  "0 rsp+8; 1 rsp+16; 4 r3+16");

@@ -88,7 +88,6 @@ HL_TEST(heads)
 HL_TEST(rules)
 {
 	UNSOUND(rules[1].cfa_kind, HL_CFA_RBX + 1, "rule 1 of an unwind table is damaged: kinds 12, 0");
-	UNSOUND(rules[1].fp_kind, HL_FP_UNDEFINED + 1, "rule 1 of an unwind table is damaged: kinds 1, 4");
 	UNSOUND(rules[2].cfa_off, 16, "rule 2 of an unwind table is damaged: kinds 8, 0");
 	UNSOUND(rules[3].cfa_off, 16, "rule 3 of an unwind table is damaged: kinds 3, 3");
 	UNSOUND(rules[3].cfa_off, -1, "rule 3 of an unwind table is damaged: kinds 3, 3");

@@ -81,7 +81,7 @@ static bool is_rule_sound(const struct hl_unwind_rule *rule)
 		if (rule->cfa_kind > HL_CFA_RBX)
 			return false;
 	}
-	return rule->fp_kind <= HL_FP_UNDEFINED;
+	return true;
 }
 
 /* The first row of @page has offset 0, they ascend, and their rules exist. */

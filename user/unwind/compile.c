@@ -58,6 +58,8 @@ struct compiler {
 	size_t n_drafts, cap_drafts;
 	uint32_t size; /* of the code of the FDE that is being run */
 	bool is_resolver, has_unsupported;
+	bool follow_rbx; /* there is a function that needs it in frames above the leaf's */
+	bool needs_rbx;
 	uint32_t n_unsupported;
 };
 
@@ -134,6 +136,8 @@ static int by_code(const void *a, const void *b)
 
 /* ---- running ---- */
 
+static const struct hl_columns columns = { .frame_pointer = HL_X86_RBP, .base = HL_X86_RBX };
+
 /* NULL if the instructions of the CIE cannot be followed. */
 static const struct hl_frame_state *begin_of(struct compiler *c, const struct entry *entry)
 {
@@ -143,7 +147,7 @@ static const struct hl_frame_state *begin_of(struct compiler *c, const struct en
 
 	if (b->what == BEGIN_UNKNOWN)
 		b->what = cie->return_register == HL_X86_RETURN &&
-					  hl_program_begin(cfi, cie, HL_X86_RBP, &b->state) == 0
+					  hl_program_begin(cfi, cie, &columns, &b->state) == 0
 				  ? BEGIN_KNOWN
 				  : BEGIN_UNSUPPORTED;
 	return b->what == BEGIN_KNOWN ? &b->state : NULL;
@@ -168,7 +172,8 @@ static int add_row(void *ctx, uint64_t at, const struct hl_frame_state *state)
 		return 0;
 	if (at == 0)
 		c->is_resolver = hl_x86_is_resolver(state);
-	rule = hl_x86_rule(state, c->is_resolver);
+	rule = hl_x86_rule(state, c->is_resolver, c->follow_rbx);
+	c->needs_rbx |= rule.cfa_kind == HL_CFA_RBX;
 	id = hl_rows_rule(&c->rows, &rule);
 	if (id < 0)
 		return id;
@@ -193,7 +198,7 @@ static int run(struct compiler *c, const struct entry *entry)
 	}
 	begin = begin_of(c, entry);
 	if (begin)
-		r = hl_program_run(cfi, &entry->fde, HL_X86_RBP, begin, add_row, c);
+		r = hl_program_run(cfi, &entry->fde, &columns, begin, add_row, c);
 	if (r == -EOPNOTSUPP) {
 		c->n_drafts = 0;
 		c->has_unsupported = true;
@@ -243,14 +248,29 @@ static int write_range(struct compiler *c, const struct hl_code_range *range, si
 	return r == 0 ? hl_rows_end(&c->rows, range->end) : r;
 }
 
-static int write_table(struct compiler *c, struct hl_unwind_result *ret)
+static int write_ranges(struct compiler *c)
 {
 	size_t next = 0, i;
-	int r = hl_rows_init(&c->rows, c->code.n_pages);
+	int r;
 
-	qsort(c->entries, c->n_entries, sizeof(*c->entries), by_code);
+	hl_rows_done(&c->rows);
+	c->n_unsupported = 0;
+	r = hl_rows_init(&c->rows, c->code.n_pages);
 	for (i = 0; i < c->code.n_ranges && r == 0; i++)
 		r = write_range(c, &c->code.ranges[i], &next);
+	return r;
+}
+
+static int write_table(struct compiler *c, struct hl_unwind_result *ret)
+{
+	int r;
+
+	qsort(c->entries, c->n_entries, sizeof(*c->entries), by_code);
+	r = write_ranges(c);
+	if (r == 0 && c->needs_rbx) {
+		c->follow_rbx = true;
+		r = write_ranges(c);
+	}
 	if (r == 0)
 		r = hl_rows_bytes(&c->rows, (uint32_t)c->code.first_page, c->n_unsupported, &ret->bytes,
 				  &ret->len);

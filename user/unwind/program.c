@@ -46,7 +46,7 @@ struct machine {
 	struct hl_cursor c;
 	const struct hl_cfi *cfi;
 	const struct hl_cfi_cie *cie;
-	uint64_t frame_pointer;             /* column */
+	const struct hl_columns *columns;
 	const struct hl_frame_state *begin; /* what restore goes back to; NULL in a CIE */
 	struct hl_frame_state state;
 	uint64_t at, start; /* of the row that is being described, of the FDE */
@@ -91,8 +91,10 @@ static int set_location(struct machine *m)
 /* The place in @state of a register's column; NULL for those that nobody asks for. */
 static struct hl_how_to *column(struct machine *m, struct hl_frame_state *state, uint64_t reg)
 {
-	if (reg == m->frame_pointer)
+	if (reg == m->columns->frame_pointer)
 		return &state->frame_pointer;
+	if (reg == m->columns->base)
+		return &state->base;
 	return reg == m->cie->return_register ? &state->return_address : NULL;
 }
 
@@ -300,7 +302,7 @@ static int run(struct machine *m)
 	return r == 0 && m->c.failed ? -EOPNOTSUPP : r;
 }
 
-int hl_program_begin(const struct hl_cfi *cfi, const struct hl_cfi_cie *cie, uint64_t frame_pointer,
+int hl_program_begin(const struct hl_cfi *cfi, const struct hl_cfi_cie *cie, const struct hl_columns *columns,
 		     struct hl_frame_state *ret)
 {
 	struct machine m;
@@ -310,7 +312,7 @@ int hl_program_begin(const struct hl_cfi *cfi, const struct hl_cfi_cie *cie, uin
 	m.c = hl_cfi_program(cfi, cie->program, cie->program_len);
 	m.cfi = cfi;
 	m.cie = cie;
-	m.frame_pointer = frame_pointer;
+	m.columns = columns;
 	m.begin = NULL;
 	m.state = (struct hl_frame_state){ 0 };
 	m.at = m.start = 0;
@@ -321,7 +323,7 @@ int hl_program_begin(const struct hl_cfi *cfi, const struct hl_cfi_cie *cie, uin
 	return r;
 }
 
-int hl_program_run(const struct hl_cfi *cfi, const struct hl_cfi_fde *fde, uint64_t frame_pointer,
+int hl_program_run(const struct hl_cfi *cfi, const struct hl_cfi_fde *fde, const struct hl_columns *columns,
 		   const struct hl_frame_state *begin, hl_program_row_fn row, void *ctx)
 {
 	struct machine m;
@@ -330,7 +332,7 @@ int hl_program_run(const struct hl_cfi *cfi, const struct hl_cfi_fde *fde, uint6
 	m.c = hl_cfi_program(cfi, fde->program, fde->program_len);
 	m.cfi = cfi;
 	m.cie = hl_cfi_cie(cfi, fde->cie);
-	m.frame_pointer = frame_pointer;
+	m.columns = columns;
 	m.begin = begin;
 	m.state = *begin;
 	m.at = 0;

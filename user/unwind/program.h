@@ -2,7 +2,7 @@
 #ifndef HL_UNWIND_PROGRAM_H
 #define HL_UNWIND_PROGRAM_H
 
-/* Call frame instructions (DWARF 5, 6.4.2) to rows of the two columns that matter; private to this folder. */
+/* Call frame instructions (DWARF 5, 6.4.2) to rows of the few columns that matter; private to this folder. */
 
 #include <stdint.h>
 
@@ -35,14 +35,19 @@ struct hl_how_to {
 
 /* One row of the table that the instructions describe. */
 struct hl_frame_state {
-	struct hl_how_to cfa, frame_pointer, return_address;
+	struct hl_how_to cfa, frame_pointer, base, return_address;
+};
+
+/* Which columns are wanted beside that of the return address: DWARF numbers of registers. */
+struct hl_columns {
+	uint64_t frame_pointer, base;
 };
 
 /*
  * Runs the instructions of @cie, giving the state in which its FDEs begin. -EOPNOTSUPP: they cannot be
- * followed. @frame_pointer is the column of that register.
+ * followed.
  */
-int hl_program_begin(const struct hl_cfi *cfi, const struct hl_cfi_cie *cie, uint64_t frame_pointer,
+int hl_program_begin(const struct hl_cfi *cfi, const struct hl_cfi_cie *cie, const struct hl_columns *columns,
 		     struct hl_frame_state *ret);
 
 /*
@@ -55,7 +60,7 @@ typedef int (*hl_program_row_fn)(void *ctx, uint64_t at, const struct hl_frame_s
  * Runs the instructions of @fde from state @begin on. -EOPNOTSUPP: an instruction that cannot be followed,
  * perhaps after some rows; else what @row returned.
  */
-int hl_program_run(const struct hl_cfi *cfi, const struct hl_cfi_fde *fde, uint64_t frame_pointer,
+int hl_program_run(const struct hl_cfi *cfi, const struct hl_cfi_fde *fde, const struct hl_columns *columns,
 		   const struct hl_frame_state *begin, hl_program_row_fn row, void *ctx);
 
 #endif

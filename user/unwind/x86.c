@@ -137,7 +137,17 @@ static void set_frame_pointer(struct hl_unwind_rule *rule, const struct hl_how_t
 	}
 }
 
-struct hl_unwind_rule hl_x86_rule(const struct hl_frame_state *state, bool is_resolver)
+static unsigned int rbx_slot(const struct hl_how_to *value)
+{
+	if (value->how == HL_HOW_UNSET || value->how == HL_HOW_SAME)
+		return HL_RBX_SAME;
+	if (value->how != HL_HOW_OFFSET || value->offset > -16 || value->offset % 8 != 0 ||
+	    value->offset < -8 * (HL_RBX_MAX_SLOT + 1))
+		return HL_RBX_LOST;
+	return (unsigned int)(-value->offset / 8 - 1);
+}
+
+struct hl_unwind_rule hl_x86_rule(const struct hl_frame_state *state, bool is_resolver, bool follow_rbx)
 {
 	const struct hl_how_to *ra = &state->return_address;
 	struct hl_unwind_rule rule;
@@ -151,6 +161,8 @@ struct hl_unwind_rule hl_x86_rule(const struct hl_frame_state *state, bool is_re
 		return unsupported;
 	if (rule.cfa_kind != HL_CFA_UNSUPPORTED)
 		set_frame_pointer(&rule, &state->frame_pointer);
+	if (rule.cfa_kind != HL_CFA_UNSUPPORTED && follow_rbx)
+		rule.rbx_slot = rbx_slot(&state->base) & 63;
 	return rule;
 }
 

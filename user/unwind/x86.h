@@ -13,8 +13,11 @@ struct hl_frame_state;
 /* Columns: DWARF numbers of the System V psABI for AMD64, figure 3.36. */
 enum { HL_X86_RBX = 3, HL_X86_RBP = 6, HL_X86_RSP = 7, HL_X86_RETURN = 16 };
 
-/* What cannot be expressed is HL_CFA_UNSUPPORTED. @is_resolver: as hl_x86_is_resolver() says. */
-struct hl_unwind_rule hl_x86_rule(const struct hl_frame_state *state, bool is_resolver);
+/*
+ * What cannot be expressed is HL_CFA_UNSUPPORTED. @is_resolver: as hl_x86_is_resolver() says. @follow_rbx: the
+ * rule says where the caller's rbx is.
+ */
+struct hl_unwind_rule hl_x86_rule(const struct hl_frame_state *state, bool is_resolver, bool follow_rbx);
 
 /*
  * True if a function that begins in @state is entered from the head of a procedure linkage table, which has
