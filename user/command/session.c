@@ -23,7 +23,7 @@
  * Tables of what runs already are made before sampling starts, as many as this: the rest has to wait until it
  * is sampled. The start waits for them no longer than this.
  */
-enum { EARLY_BYTES = 16 << 20, EARLY_MS = 1000 };
+enum { EARLY_BYTES = 16 << 20, EARLY_MS = 3000 };
 
 struct hl_session {
 	struct hl_capture *capture;
