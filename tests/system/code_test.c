@@ -211,6 +211,27 @@ HL_TEST(frames_of_variable_size)
 	check_frames("alloca", ";variable_frame;", ";main;variable_frames;variable_frame;");
 }
 
+/* The dynamic loader binds a function when it is first called, in a frame that only rbx leads out of. */
+HL_TEST(lazy_binding_under_its_caller)
+{
+	struct folded folded;
+	uint64_t all;
+
+	must("cd %s && seq 2000 | sed 's/.*/void many&(void) {}/' > many.c && "
+	     "gcc -shared -fPIC -o libmany.so many.c && "
+	     "{ seq 2000 | sed 's/.*/void many&(void);/'; echo 'int main(void) {'; "
+	     "seq 2000 | sed 's/.*/many&();/'; echo '}'; } > user.c && "
+	     "gcc -fomit-frame-pointer -Wl,-z,lazy user.c -o user -L. -lmany -Wl,-rpath,$PWD",
+	     test_dir());
+	folded = record("-F 1999 -d 2 -- sh -c 'while :; do %suser; done'", test_dir());
+	all = sum_of(&folded, ";_dl_runtime_resolve[^;]*;_dl_fixup;");
+	note_lines(&folded, ";_dl_fixup;", 2);
+	CHECK(all > 20);
+	check_at_least("whole stacks", sum_of(&folded, ";main;_dl_runtime_resolve[^;]*;_dl_fixup;"), all,
+		       0.97);
+	folded_done(&folded);
+}
+
 static void check_plt(const char *flags)
 {
 	char with_library[256];
