@@ -100,11 +100,11 @@ $(O)/tests/workload/%: tests/workload/%.c
 
 $(O)/tests/page/make_page: $(O)/tests/page/make_page.o $(foreach f,base profile render,$(call objs,$(f)))
 	$(call say,LINK,$@) $(LINK) $^ $(LIBS_render) -o $@
-
 $(O)/tests/bench/cost.o: $(O)/tests/bench/baseline.skel.h
 bench: $(O)/hotleaf $(O)/tests/bench/cost $(O)/tests/workload/load
 	$(Q)O=$(O) $(O)/tests/bench/cost
-
+bench-unwind: $(O)/hotleaf $(O)/tests/workload/frames
+	$(Q)O=$(O) tests/bench/unwind
 unit: $(UNIT)
 	$(Q)tests/run $^
 page: $(O)/tests/page/make_page
@@ -139,11 +139,10 @@ help:
 	@echo 'page     the tests of the HTML page, in node and in a browser'
 	@echo 'check-vm the BPF programs on kernels 5.10, 6.1 and 6.12, emulated (VM=SUITE: on one of them)'
 	@echo 'unit     the unit tests alone (SAN=1 O=build/asan: under ASan and UBSan)'
-	@echo 'bench    timings beside other tools, printed as tables'
+	@echo 'bench    timings beside other tools, printed as tables; bench-unwind: stacks beside those of perf'
 	@echo 'install, uninstall, format, clean'
 	@echo 'knobs:   O=build prefix=/usr/local DESTDIR= CC= CLANG= CFLAGS= V=1 WERROR=1 SAN=1'
 
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
-
-.PHONY: all unit page bench check check-vm programs setup setup-tests setup-vm setup-check run install uninstall \
-        format clean help
+.PHONY: all unit page bench bench-unwind check check-vm programs setup setup-tests setup-vm setup-check run install \
+        uninstall format clean help
