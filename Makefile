@@ -111,7 +111,7 @@ page: $(O)/tests/page/make_page
 	$(Q)O=$(O) tests/run tests/page/run
 check: setup-tests
 	$(Q)tests/check/all $(O)
-check-vm: $(O)/hotleaf $(BPF_TESTS:%=$(O)/%) $(O)/tests/workload/load
+check-vm: $(O)/hotleaf $(BPF_TESTS:%=$(O)/%) $(O)/tests/workload/load $(O)/tests/workload/storm
 	$(Q)tests/vm/run $(O) $(VM)
 programs: $(O)/hotleaf $(UNIT) $(KERNEL) $(WORKLOADS) $(O)/tests/page/make_page
 
