@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "process/files.h"
 #include "process/maps.h"
 #include "process/vdso.h"
@@ -25,11 +26,25 @@
  */
 enum { EARLY_BYTES = 16 << 20, EARLY_MS = 3000 };
 
+/* Beyond so many, files are searched for at the end only: a search reads the maps of all processes. */
+enum { MAX_SEARCHED = 256 };
+#define SEARCH_INTERVAL_NS UINT64_C(1000000000)
+
+struct ids {
+	uint32_t *items;
+	size_t n, cap;
+};
+
 struct hl_session {
 	struct hl_capture *capture;
 	struct hl_files *files;
 	struct hl_maps *maps; /* only where the kernel walks: addresses are raw then */
-	struct hl_symd *symd; /* compiles unwind tables, for the other thread */
+	/* The other thread's. */
+	struct hl_symd *symd; /* compiles unwind tables */
+	struct ids waiting;   /* open files whose table is to be loaded */
+	struct ids lost;      /* files that could not be opened yet */
+	bool lost_again;      /* one of them was sampled again */
+	uint64_t searched_ns;
 	pthread_t opener;
 	bool opener_runs;
 	int proc_fd, stop_fd, ready_fd;
@@ -76,11 +91,29 @@ static void load_table(struct hl_session *session, const struct hl_file_key *key
 	free(bytes);
 }
 
+static int add_id(struct ids *ids, uint32_t id)
+{
+	int code = hl_grow(&ids->items, &ids->cap, ids->n + 1, sizeof(*ids->items), HL_FILE_LIMIT);
+
+	if (!code)
+		ids->items[ids->n++] = id;
+	return code;
+}
+
+/* @file was opened: no more events. Its table comes later, so that the next file is opened in time. */
+static void take_file(struct hl_session *session, const struct hl_open_file *file, uint32_t id)
+{
+	bool waits = add_id(&session->waiting, id) == 0;
+
+	hl_capture_settle_file(session->capture, &file->key, id, waits ? HL_TABLE_PENDING : HL_TABLE_NONE);
+}
+
 static void on_file(void *ctx, const struct hl_file_event *event)
 {
 	struct hl_session *session = ctx;
-	const struct hl_open_file *known = hl_files_get(session->files, event->id);
-	bool was_open = known && known->state == HL_FILE_OPEN;
+	const struct hl_open_file *file = hl_files_get(session->files, event->id);
+	bool was_open = file && file->state == HL_FILE_OPEN;
+	bool was_lost = file && file->state == HL_FILE_FAILED;
 	enum hl_file_state state = hl_files_open(session->files, event);
 
 	/* An event that was under way when its file was settled: the table must stay. */
@@ -88,18 +121,70 @@ static void on_file(void *ctx, const struct hl_file_event *event)
 		return;
 	if (state == HL_FILE_REFUSED)
 		hl_capture_settle_file(session->capture, &event->key, event->id, HL_TABLE_NONE);
-	if (state != HL_FILE_OPEN)
+	if (state == HL_FILE_OPEN)
+		take_file(session, hl_files_get(session->files, event->id), event->id);
+	if (state == HL_FILE_FAILED && was_lost)
+		session->lost_again = true;
+	else if (state == HL_FILE_FAILED)
+		(void)add_id(&session->lost, event->id);
+}
+
+/*
+ * Where short processes come and go, each event of a library may come from one that is gone when it is read.
+ * A file that is sampled again is looked for in all processes, once a second.
+ */
+static void search_lost(struct hl_session *session)
+{
+	uint64_t now = hl_monotonic_ns();
+	size_t kept = 0;
+
+	if (!session->lost_again || session->lost.n > MAX_SEARCHED ||
+	    now - session->searched_ns < SEARCH_INTERVAL_NS)
 		return;
-	hl_capture_settle_file(session->capture, &event->key, event->id, HL_TABLE_PENDING);
-	load_table(session, &event->key, event->id, hl_files_get(session->files, event->id)->fd);
+	(void)hl_files_search(session->files);
+	for (size_t i = 0; i < session->lost.n; i++) {
+		uint32_t id = session->lost.items[i];
+		const struct hl_open_file *file = hl_files_get(session->files, id);
+
+		if (file->state == HL_FILE_FAILED)
+			session->lost.items[kept++] = id;
+		else if (file->state == HL_FILE_OPEN && file->found)
+			take_file(session, file, id);
+	}
+	session->lost.n = kept;
+	session->lost_again = false;
+	session->searched_ns = now;
+}
+
+/* Loads one table: of the smallest file, since a large one keeps many waiting. */
+static void load_next(struct hl_session *session)
+{
+	struct ids *waiting = &session->waiting;
+	const struct hl_open_file *file, *least;
+	size_t at = 0;
+
+	if (!waiting->n)
+		return;
+	least = hl_files_get(session->files, waiting->items[0]);
+	for (size_t i = 1; i < waiting->n; i++) {
+		file = hl_files_get(session->files, waiting->items[i]);
+		if (file->key.size < least->key.size) {
+			least = file;
+			at = i;
+		}
+	}
+	load_table(session, &least->key, waiting->items[at], least->fd);
+	waiting->items[at] = waiting->items[--waiting->n];
 }
 
 static void on_listed_file(void *ctx, const struct hl_file_event *event)
 {
 	struct hl_session *session = ctx;
 
-	if (session->table_bytes < EARLY_BYTES)
-		on_file(ctx, event);
+	if (session->table_bytes >= EARLY_BYTES)
+		return;
+	on_file(ctx, event);
+	load_next(session);
 }
 
 static void *run_opener(void *ctx)
@@ -117,7 +202,9 @@ static void *run_opener(void *ctx)
 	(void)!write(session->ready_fd, &one, sizeof(one));
 	do {
 		(void)hl_capture_read_files(session->capture, on_file, session);
-		(void)poll(fds, 2, 1000);
+		search_lost(session);
+		load_next(session);
+		(void)poll(fds, 2, session->waiting.n ? 0 : 1000);
 	} while (!(fds[1].revents & POLLIN));
 	(void)hl_capture_read_files(session->capture, on_file, session);
 	return NULL;
@@ -177,6 +264,8 @@ void hl_session_free(struct hl_session *session)
 	hl_maps_free(session->maps);
 	hl_files_free(session->files);
 	hl_symd_free(session->symd);
+	free(session->waiting.items);
+	free(session->lost.items);
 	hl_cleanup_close(&session->stop_fd);
 	hl_cleanup_close(&session->ready_fd);
 	hl_cleanup_close(&session->proc_fd);

@@ -253,6 +253,7 @@ static bool search_mapping(void *ctx, const struct hl_proc_mapping *mapping)
 		file->fd = fd;
 		file->error = 0;
 		file->state = HL_FILE_OPEN;
+		file->found = true;
 		search->found++;
 	}
 	return search->found < search->wanted;

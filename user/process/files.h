@@ -27,6 +27,7 @@ struct hl_open_file {
 	int fd;        /* -1 unless open */
 	int error;     /* of the last try, negative errno */
 	bool deleted;  /* it had no name any more when it was opened */
+	bool found;    /* by hl_files_search() */
 	bool has_path; /* `path` is one, not only a base name */
 	char *path;    /* as its process sees it; a base name from the event if it could not be opened */
 };
@@ -46,7 +47,7 @@ enum hl_file_state hl_files_open(struct hl_files *files, const struct hl_file_ev
 /*
  * Looks through the mappings of all processes for files that could not be opened through the one that was
  * sampled: it had ended, or replaced itself. Returns how many were opened. As dear as reading every maps file
- * of the host: for the end of a recording, not for each event.
+ * of the host: for the end of a recording or once in a while, not for each event.
  */
 unsigned int hl_files_search(struct hl_files *files);
 
