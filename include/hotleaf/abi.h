@@ -214,7 +214,7 @@ struct hl_counters {
 enum hl_selftest_op {
 	HL_SELFTEST_LOOKUP = 1,
 	HL_SELFTEST_WALK = 2,
-	HL_SELFTEST_WARM = 3,     /* makes this CPU's allocator ready for stacks of side `address` */
+	HL_SELFTEST_WARM = 3, /* makes this CPU's allocator ready for stacks of side `address` */
 };
 
 struct hl_selftest {
