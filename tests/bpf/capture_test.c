@@ -202,21 +202,23 @@ HL_TEST(only_targets_and_their_children_are_kept)
 	struct hl_capture_options options = { .frequency = 999, .only_targets = true };
 	struct hl_capture *capture = start(&options);
 	struct hl_window window = { 0 };
-	int ends[2];
+	int ends[2], go[2];
 	pid_t other = burn(), target, grandchild = 0;
 
 	CHECK_INT(pipe(ends), 0);
+	CHECK_INT(pipe(go), 0);
 	target = fork();
 	if (target == 0) {
 		pid_t pid;
 
-		(void)usleep(100 * 1000);
+		(void)!read(go[0], &pid, 1);
 		pid = burn();
 		(void)!write(ends[1], &pid, sizeof(pid));
 		for (;;)
 			(void)pause();
 	}
 	CHECK_INT(hl_capture_add_target(capture, target, &err), 0);
+	CHECK_INT(write(go[1], "", 1), 1);
 	CHECK_INT(read(ends[0], &grandchild, sizeof(grandchild)), sizeof(grandchild));
 	(void)usleep(500 * 1000);
 	hl_capture_stop(capture);
