@@ -104,6 +104,18 @@ static void close_cpu(struct hl_capture *capture, struct hl_cpu_event *event)
 	*event = (struct hl_cpu_event){ .fd = -1 };
 }
 
+/*
+ * An event does not survive its CPU's absence. A CPU that went and came back between two looks is online in
+ * both, but the clock of its event has stopped.
+ */
+static bool is_dead(struct hl_cpu_event *event)
+{
+	uint64_t before = event->enabled_ns;
+
+	event->enabled_ns = enabled_ns(event->fd);
+	return event->enabled_ns == before;
+}
+
 int hl_cpus_update(struct hl_capture *capture, struct hl_err *err)
 {
 	_cleanup_free_ bool *online = NULL;
@@ -126,10 +138,9 @@ int hl_cpus_update(struct hl_capture *capture, struct hl_err *err)
 		return hl_err_set(err, -ENOMEM, "no memory for %zu CPUs", capture->n_events);
 	code = read_online(online, capture->n_events, err);
 	for (size_t i = 0; i < capture->n_events && code == 0; i++) {
-		/* An event does not survive its CPU's absence: a CPU that comes back needs a new one. */
-		if (!online[i] && capture->events[i].link)
+		if (capture->events[i].link && (!online[i] || is_dead(&capture->events[i])))
 			close_cpu(capture, &capture->events[i]);
-		else if (online[i] && !capture->events[i].link)
+		if (online[i] && !capture->events[i].link)
 			code = open_cpu(capture, (int)i, err);
 		if (code == -ENODEV) /* it went while we looked; the next drain sees it if it comes back */
 			code = 0;

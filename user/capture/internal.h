@@ -27,6 +27,7 @@ struct hl_batch {
 struct hl_cpu_event {
 	int fd;
 	struct bpf_link *link;
+	uint64_t enabled_ns; /* when it was last looked at */
 };
 
 struct hl_capture {

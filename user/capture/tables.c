@@ -244,9 +244,13 @@ static void publish_table(struct hl_capture *capture, const struct hl_file_key *
 			  const struct hl_file_table *table)
 {
 	struct hl_file file = { .id = id, .settled = 1, .table = *table };
+	int tries = 10;
 
+	/* The program may hold the bucket, or the kernel be short of memory for a moment. */
 	if (key)
-		(void)bpf_map_update_elem(bpf_map__fd(capture->skel->maps.files), key, &file, BPF_EXIST);
+		while (bpf_map_update_elem(bpf_map__fd(capture->skel->maps.files), key, &file, BPF_EXIST) &&
+		       --tries)
+			(void)usleep(1000);
 	else
 		capture->skel->bss->vdso_table = *table;
 	__atomic_add_fetch(&capture->skel->bss->files_generation, 1, __ATOMIC_RELEASE);

@@ -223,6 +223,13 @@ static bool has_base_name(const char *path, const struct hl_open_file *file)
 	       (base[n] == '\0' || n == HL_FILE_NAME_LEN - 1 || strcmp(base + n, " (deleted)") == 0);
 }
 
+/* A regular file that could not be opened, be it that no more events of it are wanted. */
+static bool is_lost(const struct hl_open_file *file)
+{
+	return file->state == HL_FILE_FAILED ||
+	       (file->state == HL_FILE_REFUSED && file->error != -EMEDIUMTYPE);
+}
+
 /* The state of hl_files_search(). */
 struct search {
 	struct hl_files *files;
@@ -243,7 +250,7 @@ static bool search_mapping(void *ctx, const struct hl_proc_mapping *mapping)
 		struct hl_file_event event = { .key = file->key };
 		int fd;
 
-		if (file->state != HL_FILE_FAILED || !has_base_name(mapping->path, file))
+		if (!is_lost(file) || !has_base_name(mapping->path, file))
 			continue;
 		(void)snprintf(link, sizeof(link), "%d/map_files/%lx-%lx", (int)search->pid, mapping->start,
 			       mapping->end);
@@ -276,7 +283,7 @@ unsigned int hl_files_search(struct hl_files *files)
 	struct search search = { .files = files };
 
 	for (size_t i = 0; i < files->n; i++)
-		search.wanted += files->items[i].state == HL_FILE_FAILED;
+		search.wanted += is_lost(&files->items[i]);
 	if (search.wanted)
 		(void)hl_proc_each(files->proc_fd, search_process, &search);
 	return search.found;
