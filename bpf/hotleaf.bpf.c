@@ -150,13 +150,16 @@ static __always_inline void walk_by_kernel(struct bpf_perf_event_data *ctx, stru
 		s->stack.head.end = HL_WALK_DEPTH;
 }
 
-/* The registers with which the task runs, or last ran, in user space. */
+/*
+ * The registers with which the task runs, or last ran, in user space. A precise event's context holds the
+ * address of an instruction some steps ago beside registers of now: the saved ones are all of one moment.
+ */
 static __always_inline bool read_user_registers(struct bpf_perf_event_data *ctx, struct scratch *s,
 						struct task_struct *task)
 {
 	void *saved = (void *)bpf_task_pt_regs(task);
 
-	if (s->key.mode == HL_MODE_KERNEL)
+	if (s->key.mode == HL_MODE_KERNEL || precise)
 		return bpf_probe_read_kernel(&s->leaf, sizeof(s->leaf), saved) == 0;
 	s->leaf = ctx->regs;
 	return true;
@@ -167,22 +170,26 @@ static __always_inline void sample_user(struct bpf_perf_event_data *ctx, struct 
 					struct task_struct *task, __u32 on_side)
 {
 	bool user_mode = s->key.mode != HL_MODE_KERNEL;
+	__u64 ip;
 
 	/* In execve the saved registers are the old program's: what the kernel does there is all there is. */
 	if (in_execve(task) || !read_user_registers(ctx, s, task))
 		return;
 	walk_begin(s);
 	mapping_begin(s, task->mm);
+	ip = user_mode ? s->key.ip : s->ip;
 	if (!use_mappings) {
-		s->key.ip = user_mode ? HL_FRAME_RAW | s->ip : s->key.ip;
+		s->key.ip = user_mode ? HL_FRAME_RAW | ip : s->key.ip;
 		walk_by_kernel(ctx, s, user_mode);
-	} else if (find_mapping(s->ip) == MAPPING_NONE) {
-		s->key.ip = user_mode ? HL_FRAME_RAW | s->ip : s->key.ip;
+	} else if (find_mapping(ip) == MAPPING_NONE) {
+		s->key.ip = user_mode ? HL_FRAME_RAW | ip : s->key.ip;
 		s->stack.head.end = HL_WALK_IP_UNMAPPED;
 	} else {
 		if (user_mode)
-			s->key.ip = s->found.base + s->ip;
-		if (user_mode || append_frame(s))
+			s->key.ip = s->found.base + ip;
+		if (ip != s->ip && find_mapping(s->ip) == MAPPING_NONE)
+			s->stack.head.end = HL_WALK_IP_UNMAPPED;
+		else if (user_mode || append_frame(s))
 			walk_on(s);
 	}
 	s->key.user_stack = keep_stack(on_side);

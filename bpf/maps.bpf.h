@@ -23,6 +23,7 @@ const volatile __u32 slow_ns = 0;             /* tests: time lost between readin
 const volatile __u64 idle_start = 0, idle_end = 0; /* __cpuidle_text */
 const volatile __u64 irq_start[HL_MAX_IRQ_RANGES] = {}, irq_end[HL_MAX_IRQ_RANGES] = {};
 const volatile __u32 n_irq_ranges = 0;
+const volatile bool precise = false;     /* the event gives the exact instruction, of a moment ago */
 const volatile bool use_targets = false; /* only processes in `targets` */
 const volatile bool use_mappings = true; /* false: kernel's own user stacks, raw addresses */
 

@@ -18,6 +18,7 @@
 /* These tests count: every sample that the programs saw is in a window or in a counter, not one more. */
 
 static struct hl_event_choice event;
+static unsigned int precise; /* asked of the clock, which accepts it and stays as it is */
 static struct hl_err err;
 
 static struct hl_capture *start(struct hl_capture_options *options)
@@ -27,6 +28,7 @@ static struct hl_capture *start(struct hl_capture_options *options)
 	if (geteuid() != 0)
 		SKIP("needs root");
 	CHECK_INT(hl_event_choose("cpu-clock", options->frequency, &event, &err), 0);
+	event.precise = precise;
 	options->event = &event;
 	if (!options->max_depth)
 		options->max_depth = 127;
@@ -174,6 +176,15 @@ HL_TEST(windows_add_up_with_a_slow_program)
 	struct hl_capture_options options = { .frequency = 1999, .slow_us = 200 };
 
 	CHECK_INT(run_for(40, 50, &options), 0);
+}
+
+/* No hardware is needed to load and run the program in the form that precise events get. */
+HL_TEST(windows_add_up_with_a_precise_event)
+{
+	struct hl_capture_options options = { .frequency = 999 };
+
+	precise = 1;
+	CHECK_INT(run_for(10, 100, &options), 0);
 }
 
 HL_TEST(windows_add_up_with_the_kernels_walk)

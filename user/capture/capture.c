@@ -52,6 +52,7 @@ static void set_knobs(struct hl_capture *capture)
 	skel->rodata->max_user_frames = capture->options.max_depth;
 	skel->rodata->max_kernel_frames = max_kernel_frames();
 	skel->rodata->slow_ns = capture->options.slow_us * 1000;
+	skel->rodata->precise = capture->options.event->precise > 0;
 	skel->rodata->use_targets = capture->options.only_targets;
 	skel->rodata->use_mappings = capture->walk == HL_CAPTURE_WALK_OWN;
 	set_kernel_ranges(skel);
