@@ -286,6 +286,27 @@ static __always_inline void lose_time(void)
 	bpf_loop(1 << 20, is_late, &until, 0);
 }
 
+static __always_inline bool in_idle_text(__u64 address)
+{
+	return address >= idle_start && address < idle_end;
+}
+
+/*
+ * Whether the idle task idles, told without a walk of its stack: most samples of a quiet host end here. The
+ * function that halts the CPU may lie elsewhere, but its return address is on top of the stack. An interrupt
+ * has put its registers there first.
+ */
+static __always_inline bool idles_for_sure(__u64 ip, __u64 sp)
+{
+	__u64 top[4];
+
+	if (in_idle_text(ip))
+		return true;
+	if (bpf_probe_read_kernel(top, sizeof(top), (void *)sp))
+		return false;
+	return in_idle_text(top[0]) || in_idle_text(top[1]) || in_idle_text(top[2]) || in_idle_text(top[3]);
+}
+
 static __always_inline void count_idle(__u64 period)
 {
 	count_more(HL_COUNTER_IDLE, 1);
@@ -321,7 +342,7 @@ int on_sample(struct bpf_perf_event_data *ctx)
 	count_more(HL_COUNTER_PERIODS, period);
 	if (!s)
 		return 0;
-	if (task->pid == 0 && ip >= idle_start && ip < idle_end) {
+	if (task->pid == 0 && idles_for_sure(ip, ctx->regs.rsp)) {
 		count_idle(period);
 		return 0;
 	}
