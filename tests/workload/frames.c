@@ -4,6 +4,7 @@
  *   vdso       the time asked for in the vDSO
  *   signal     work in a signal handler; altstack: on its own stack; nested: in handlers four deep
  *   vfork      work in a child on its parent's stack
+ *   vforks     vfork itself, over and over
  *   alloca     frames of a size known at run time only
  */
 #include "work.h"
@@ -82,6 +83,18 @@ OWN_FRAME static void parent_of_vfork(void)
 	AFTER_CALL();
 }
 
+OWN_FRAME static void many_vforks(void)
+{
+	for (int i = 0; i < 50; i++) {
+		pid_t pid = vfork();
+
+		if (pid == 0)
+			_exit(0);
+		(void)waitpid(pid, NULL, 0);
+	}
+	AFTER_CALL();
+}
+
 OWN_FRAME static void variable_frame(long bytes)
 {
 	volatile char *space = alloca((size_t)bytes);
@@ -129,6 +142,8 @@ int main(int argc, char **argv)
 			ask_time();
 		else if (strcmp(mode, "vfork") == 0)
 			parent_of_vfork();
+		else if (strcmp(mode, "vforks") == 0)
+			many_vforks();
 		else if (strcmp(mode, "alloca") == 0)
 			variable_frames();
 		else
