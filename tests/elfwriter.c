@@ -7,6 +7,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/err.h"
+#include "elf/elf.h"
+#include "harness.h"
+
 static void *must(void *p)
 {
 	if (!p)
@@ -287,4 +291,19 @@ int ew_file(const void *bytes, size_t len)
 		len -= (size_t)n;
 	}
 	return fd;
+}
+
+struct hl_elf *ew_open(struct elfwriter *w)
+{
+	struct hl_err err = { "" };
+	struct hl_elf *elf = NULL;
+	int fd;
+
+	ew_finish(w);
+	fd = ew_file(w->bytes, w->len);
+	ew_done(w);
+	if (hl_elf_open(fd, "test", &elf, &err) < 0)
+		FAIL("%s", err.text);
+	(void)close(fd);
+	return elf;
 }

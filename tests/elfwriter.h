@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct hl_elf;
+
 /*
  * Writes small ELF files for tests. Bytes that the program headers speak of are put at offsets of the
  * test's choice; symbol tables, strings and headers follow behind them. Without memory a test dies.
@@ -59,5 +61,7 @@ size_t ew_build_id(struct elfwriter *w, uint64_t offset, const void *id, uint32_
 void ew_finish(struct elfwriter *w);
 /* A memfd with these bytes. */
 int ew_file(const void *bytes, size_t len);
+/* Completes the file and opens it; @w is released. A file that is refused fails the test. */
+struct hl_elf *ew_open(struct elfwriter *w);
 
 #endif

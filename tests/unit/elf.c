@@ -10,22 +10,6 @@
 #include "elfwriter.h"
 #include "harness.h"
 
-/* The file that @w holds, opened; @w is released. */
-static struct hl_elf *open_written(struct elfwriter *w)
-{
-	struct hl_err err = { "" };
-	struct hl_elf *elf = NULL;
-	int fd;
-
-	ew_finish(w);
-	fd = ew_file(w->bytes, w->len);
-	ew_done(w);
-	if (hl_elf_open(fd, "test", &elf, &err) < 0)
-		FAIL("%s", err.text);
-	close(fd);
-	return elf;
-}
-
 static uint64_t address_of(const struct hl_elf *elf, uint64_t offset)
 {
 	uint64_t address = 0xdead;
@@ -44,7 +28,7 @@ HL_TEST(offsets_go_through_the_executable_segment_that_covers_them)
 	(void)ew_code(&w, ".text", 0x1750, 0x2750, 0x300);
 	ew_segment(&w, PT_LOAD, PF_R | PF_W, 0x1a50, 0x4a50, 0x100);
 	(void)ew_code(&w, ".far", 0x3000, 0x4800000, 0x80);
-	elf = open_written(&w);
+	elf = ew_open(&w);
 	CHECK_INT(address_of(elf, 0x1750), 0x2750);
 	CHECK_INT(address_of(elf, 0x1a4f), 0x2a4f);
 	CHECK_INT(address_of(elf, 0x1000), 0x2000); /* its mapping starts at the page */
@@ -64,7 +48,7 @@ HL_TEST(what_a_segment_claims_goes_before_the_rest_of_anothers_page)
 	ew_init(&w, true);
 	(void)ew_code(&w, ".a", 0x1000, 0x10000, 0x100);
 	(void)ew_code(&w, ".b", 0x1100, 0x21100, 0x100);
-	elf = open_written(&w);
+	elf = ew_open(&w);
 	CHECK_INT(address_of(elf, 0x10ff), 0x100ff);
 	CHECK_INT(address_of(elf, 0x1100), 0x21100);
 	hl_elf_free(elf);
@@ -79,7 +63,7 @@ HL_TEST(a_lying_segment_size_does_not_wrap)
 	(void)ew_code(&w, ".text", 0x1000, 0x10000, 0x100);
 	w.segments[0].offset = 0x1010;
 	w.segments[0].file_size = UINT64_MAX - 0x10;
-	elf = open_written(&w);
+	elf = ew_open(&w);
 	CHECK_INT(address_of(elf, 0x1010), 0x10000);
 	CHECK_INT(address_of(elf, 0x1000), 0xdead);
 	hl_elf_free(elf);
@@ -98,7 +82,7 @@ HL_TEST(both_classes)
 
 		ew_init(&w, is_64);
 		(void)ew_code(&w, ".text", 0x1000, 0x8049000, 0x40);
-		elf = open_written(&w);
+		elf = ew_open(&w);
 		CHECK_INT(hl_elf_is_64(elf), is_64);
 		CHECK_INT(hl_elf_machine(elf), is_64 ? EM_X86_64 : EM_386);
 		section = hl_elf_section_named(elf, ".text");
@@ -170,7 +154,7 @@ HL_TEST(damaged_section_headers_leave_the_segments)
 
 static size_t build_id_of(struct elfwriter *w, uint8_t *ret)
 {
-	struct hl_elf *elf = open_written(w);
+	struct hl_elf *elf = ew_open(w);
 	size_t len = hl_elf_build_id(elf, ret);
 
 	hl_elf_free(elf);
@@ -246,7 +230,7 @@ static const char *debuglink_of(const void *bytes, size_t len)
 	ew_init(&w, true);
 	ew_put(&w, 0x2000, bytes, len);
 	(void)ew_section(&w, ".gnu_debuglink", SHT_PROGBITS, 0, 0, 0x2000, len);
-	elf = open_written(&w);
+	elf = ew_open(&w);
 	strcpy(text, "none");
 	if (hl_elf_debuglink(elf, name, &crc))
 		(void)snprintf(text, sizeof(text), "%s %08x", name, crc);

@@ -18,24 +18,9 @@ struct built {
 	struct hl_symbols *symbols;
 };
 
-static struct hl_elf *to_elf(struct elfwriter *w)
-{
-	struct hl_err err = { "" };
-	struct hl_elf *elf = NULL;
-	int fd;
-
-	ew_finish(w);
-	fd = ew_file(w->bytes, w->len);
-	ew_done(w);
-	if (hl_elf_open(fd, "test", &elf, &err) < 0)
-		FAIL("%s", err.text);
-	close(fd);
-	return elf;
-}
-
 static struct built build(struct elfwriter *w, struct elfwriter *debug)
 {
-	struct built b = { .elf = to_elf(w), .debug = debug ? to_elf(debug) : NULL };
+	struct built b = { .elf = ew_open(w), .debug = debug ? ew_open(debug) : NULL };
 	struct hl_err err = { "" };
 
 	if (hl_symbols_new(b.elf, b.debug, &b.symbols, &err) < 0)

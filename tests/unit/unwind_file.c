@@ -28,24 +28,9 @@ static void add_text(struct elfwriter *w)
 	(void)ew_code(w, ".text", TEXT - BIAS, TEXT, TEXT_SIZE);
 }
 
-static struct hl_elf *open_written(struct elfwriter *w)
-{
-	struct hl_err err = { "" };
-	struct hl_elf *elf = NULL;
-	int fd;
-
-	ew_finish(w);
-	fd = ew_file(w->bytes, w->len);
-	ew_done(w);
-	if (hl_elf_open(fd, "test", &elf, &err) < 0)
-		FAIL("%s", err.text);
-	close(fd);
-	return elf;
-}
-
 static struct hl_unwind_result compile(struct elfwriter *w)
 {
-	struct hl_elf *elf = open_written(w);
+	struct hl_elf *elf = ew_open(w);
 	struct hl_unwind_result table = table_of(elf);
 
 	hl_elf_free(elf);
@@ -55,7 +40,7 @@ static struct hl_unwind_result compile(struct elfwriter *w)
 /* What cannot be compiled, and why. */
 static void check_failure(struct elfwriter *w, int code, const char *sentence)
 {
-	struct hl_elf *elf = open_written(w);
+	struct hl_elf *elf = ew_open(w);
 	struct hl_unwind_result table = { .len = 77 };
 	struct hl_err err = { "" };
 
