@@ -9,6 +9,7 @@ mandir  ?= $(prefix)/share/man
 V       ?= 0
 SAN     ?= 0
 WERROR  ?= 0
+FUZZ    ?= 300
 
 # ---- tools -------------------------------------------------------------------
 CC      ?= cc
@@ -20,19 +21,17 @@ INSTALL ?= install
 # ---- flags: ours first, the user's CPPFLAGS, CFLAGS and LDFLAGS last ------------
 VERSION   := 0.1.0
 WARN      := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter
-ifeq ($(WERROR),1)
-WARN      += -Werror
-endif
+WARN      += $(if $(filter 1,$(WERROR)),-Werror)
 OUR_CPP   := -D_GNU_SOURCE -DHL_VERSION='"$(VERSION)"' -Iinclude -Iuser -I$(O)
 OUR_C     := -std=gnu11 -g -O2 $(WARN) -fno-omit-frame-pointer -fstack-protector-strong
-ifeq ($(SAN),1)
-OUR_C     += -fsanitize=address,undefined -fno-sanitize-recover=undefined -O1
-OUR_LD    := -fsanitize=address,undefined
+ifneq ($(SAN),0)
+OUR_C     += -fsanitize=address,undefined $(if $(filter fuzz,$(SAN)),-fsanitize=fuzzer-no-link) \
+             -fno-sanitize-recover=undefined -O1
 endif
 BPF_FLAGS := -target bpf -mcpu=v3 -O2 -g -std=gnu11 -D__TARGET_ARCH_x86 -Iinclude -Ibpf \
              -I/usr/include/$(shell $(CC) -dumpmachine) -Wall -Wextra -Wno-unused-parameter
 COMPILE   = $(CC) $(OUR_CPP) $(CPPFLAGS) $(OUR_C) $(CFLAGS) -MMD -MP -c
-LINK      = $(CC) $(OUR_C) $(CFLAGS) $(OUR_LD) $(LDFLAGS)
+LINK      = $(CC) $(OUR_C) $(CFLAGS) $(LDFLAGS)
 
 # ---- quiet block: V=1 shows the commands --------------------------------------
 ifeq ($(V),0)
@@ -53,7 +52,7 @@ LIBS         := $(foreach f,$(FOLDERS),$(LIBS_$(f))) -lpthread
 objs           = $(patsubst %.c,$(O)/%.o,$(wildcard user/$(1)/*.c))
 USER_OBJS    := $(foreach f,$(FOLDERS),$(call objs,$(f))) $(O)/user/main.o
 
-all: $(O)/hotleaf
+all: $(O)/hotleaf ## build $(O)/hotleaf
 
 $(O)/hotleaf: $(USER_OBJS)
 	$(call say,LINK,$@) $(LINK) $^ $(LIBS) -o $@
@@ -80,14 +79,15 @@ $(O)/user/capture/selftest.o: OUR_C += -fno-optimize-sibling-calls -mno-omit-lea
 $(O)/user/render/assets.o: $(wildcard user/render/page/*)
 
 # ---- tests: a test names the folders that it links in a line "needs: base elf …", or "needs: all" ---
-TEST_NAMES := $(patsubst %.c,%,$(wildcard tests/unit/*.c tests/bpf/*_test.c tests/system/*_test.c tests/bench/*.c))
+TEST_NAMES := $(patsubst %.c,%,$(wildcard $(addprefix tests/,unit/*.c bpf/*_test.c system/*_test.c bench/*.c fuzz/*.c)))
 UNIT       := $(patsubst %,$(O)/%,$(filter tests/unit/%,$(TEST_NAMES)))
 KERNEL     := $(patsubst %,$(O)/%,$(filter tests/bpf/% tests/system/%,$(TEST_NAMES)))
 needs       = $(subst all,$(FOLDERS),$(shell sed -n 's@^/\* needs: \(.*\) \*/$$@\1@p' $(1).c))
 test_objs   = $(foreach f,$(call needs,$(1)),$(if $(wildcard user/$(f)),$(call objs,$(f)),$(O)/$(f).o))
 define test_rule
-$(O)/$(1): $(O)/$(1).o $(if $(filter tests/bench/%,$(1)),,$(O)/tests/harness.o) $(call test_objs,$(1))
-	$$(call say,LINK,$$@) $$(LINK) $$^ $(foreach f,$(call needs,$(1)),$(LIBS_$(f))) -lm -lpthread -o $$@
+$(O)/$(1): $(O)/$(1).o $(if $(filter tests/bench/% tests/fuzz/%,$(1)),,$(O)/tests/harness.o) $(call test_objs,$(1))
+	$$(call say,LINK,$$@) $$(LINK) $(if $(filter tests/fuzz/%,$(1)),-fsanitize=fuzzer) $$^ \
+	  $(foreach f,$(call needs,$(1)),$(LIBS_$(f))) -lm -lpthread -o $$@
 endef
 $(foreach t,$(TEST_NAMES),$(eval $(call test_rule,$(t))))
 BPF_TESTS  := $(filter tests/bpf/%,$(TEST_NAMES))
@@ -101,17 +101,21 @@ $(O)/tests/workload/%: tests/workload/%.c
 $(O)/tests/page/make_page: $(O)/tests/page/make_page.o $(foreach f,base profile render,$(call objs,$(f)))
 	$(call say,LINK,$@) $(LINK) $^ $(LIBS_render) -o $@
 $(O)/tests/bench/cost.o: $(O)/tests/bench/baseline.skel.h
-bench: $(O)/hotleaf $(O)/tests/bench/cost $(O)/tests/workload/load
+bench: $(O)/hotleaf $(O)/tests/bench/cost $(O)/tests/workload/load ## timings beside other tools, printed as tables
 	$(Q)O=$(O) $(O)/tests/bench/cost
-bench-unwind: $(O)/hotleaf $(O)/tests/workload/frames
+bench-unwind: $(O)/hotleaf $(O)/tests/workload/frames ## user stacks beside those of perf
 	$(Q)O=$(O) tests/bench/unwind
-unit: $(UNIT)
+unit: $(UNIT) ## the unit tests alone (SAN=1 O=build/asan: under ASan and UBSan)
 	$(Q)tests/run $^
-page: $(O)/tests/page/make_page
+page: $(O)/tests/page/make_page ## the tests of the HTML page, in node and in a browser
 	$(Q)O=$(O) tests/run tests/page/run
-check: setup-tests
+fuzzers: $(patsubst %,$(O)/%,$(filter tests/fuzz/%,$(TEST_NAMES)))
+fuzz: setup-tests ## every fuzzer of the parsers, for FUZZ=300 seconds each
+	$(Q)$(MAKE) --no-print-directory O=$(O)/fuzz CC=clang SAN=fuzz fuzzers
+	$(Q)O=$(O) FUZZ=$(FUZZ) tests/run tests/fuzz/run
+check: setup-tests ## set up, build, run every test
 	$(Q)tests/check/all $(O)
-check-vm: $(O)/hotleaf $(BPF_TESTS:%=$(O)/%) $(O)/tests/workload/load $(O)/tests/workload/storm
+check-vm: $(O)/hotleaf $(BPF_TESTS:%=$(O)/%) $(O)/tests/workload/load $(O)/tests/workload/storm ## on 5.10, 6.1, 6.12, emulated (VM=SUITE)
 	$(Q)tests/vm/run $(O) $(VM)
 programs: $(O)/hotleaf $(UNIT) $(KERNEL) $(WORKLOADS) $(O)/tests/page/make_page
 
@@ -119,11 +123,11 @@ programs: $(O)/hotleaf $(UNIT) $(KERNEL) $(WORKLOADS) $(O)/tests/page/make_page
 setup setup-tests setup-vm setup-check:
 	$(Q)tools/setup $(patsubst setup-%,--%,$(@:setup=))
 
-run: setup
+run: setup ## set up, build, profile this host for ten seconds, name the files written
 	$(Q)$(MAKE) --no-print-directory all $(O)/tests/workload/load
 	$(Q)tools/demo $(O)
 
-install: all
+install: all ## into $(prefix)
 	$(INSTALL) -D -m 0755 $(O)/hotleaf $(DESTDIR)$(bindir)/hotleaf
 	$(INSTALL) -D -m 0644 tools/hotleaf.8 $(DESTDIR)$(mandir)/man8/hotleaf.8
 uninstall:
@@ -133,16 +137,9 @@ format:
 clean:
 	$(RM) -r $(O)
 help:
-	@echo 'all      build $(O)/hotleaf'
-	@echo 'run      set up, build, profile this host for ten seconds, name the files written'
-	@echo 'check    set up, build, run every test'
-	@echo 'page     the tests of the HTML page, in node and in a browser'
-	@echo 'check-vm the BPF programs on kernels 5.10, 6.1 and 6.12, emulated (VM=SUITE: on one of them)'
-	@echo 'unit     the unit tests alone (SAN=1 O=build/asan: under ASan and UBSan)'
-	@echo 'bench    timings beside other tools, printed as tables; bench-unwind: stacks beside those of perf'
-	@echo 'install, uninstall, format, clean'
-	@echo 'knobs:   O=build prefix=/usr/local DESTDIR= CC= CLANG= CFLAGS= V=1 WERROR=1 SAN=1'
+	$(Q)sed -n 's/^\([a-z-]*\):.* ## /\1\t/p' Makefile | expand -t 14
+	@echo 'knobs: O=build prefix=/usr/local DESTDIR= CC= CLANG= CFLAGS= V=1 WERROR=1 SAN=1 FUZZ=300 VM='
 
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
-.PHONY: all unit page bench bench-unwind check check-vm programs setup setup-tests setup-vm setup-check run install \
-        uninstall format clean help
+.PHONY: all unit page bench bench-unwind check check-vm fuzz fuzzers programs setup setup-tests setup-vm \
+        setup-check run install uninstall format clean help

@@ -429,11 +429,11 @@ const struct hl_elf_section *hl_elf_section_at(const struct hl_elf *elf, uint32_
 
 const struct hl_elf_segment *hl_elf_next_code(const struct hl_elf *elf, const struct hl_elf_segment *after)
 {
-	const struct hl_elf_segment *s = after ? after + 1 : elf->segments;
+	size_t i = after ? (size_t)(after - elf->segments) + 1 : 0;
 
-	for (; s < elf->segments + elf->n_segments; s++)
-		if (s->type == PT_LOAD && (s->flags & PF_X))
-			return s;
+	for (; i < elf->n_segments; i++)
+		if (elf->segments[i].type == PT_LOAD && (elf->segments[i].flags & PF_X))
+			return &elf->segments[i];
 	return NULL;
 }
 
