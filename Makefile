@@ -115,7 +115,7 @@ fuzz: setup-tests ## every fuzzer of the parsers, for FUZZ=300 seconds each
 	$(Q)O=$(O) FUZZ=$(FUZZ) tests/run tests/fuzz/run
 check: setup-tests ## set up, build, run every test
 	$(Q)tests/check/all $(O)
-check-vm: $(O)/hotleaf $(BPF_TESTS:%=$(O)/%) $(O)/tests/workload/load $(O)/tests/workload/storm ## on 5.10, 6.1, 6.12, emulated (VM=SUITE)
+check-vm: $(O)/hotleaf $(BPF_TESTS:%=$(O)/%) $(WORKLOADS) ## on kernels 5.10, 6.1 and 6.12, emulated (VM=SUITE: on one)
 	$(Q)tests/vm/run $(O) $(VM)
 programs: $(O)/hotleaf $(UNIT) $(KERNEL) $(WORKLOADS) $(O)/tests/page/make_page
 
