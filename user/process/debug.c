@@ -2,24 +2,14 @@
 #include "process/debug.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "process/proc.h"
 
 enum { LONGEST_BUILD_ID = 64 };
-
-static int open_regular(int root, const char *path)
-{
-	_cleanup_close_ int path_fd = openat(root, path, O_PATH | O_CLOEXEC);
-	struct stat st;
-
-	return path_fd < 0 ? -errno : hl_proc_reopen(path_fd, &st);
-}
 
 int hl_debug_file_open(int root, const char *home, const uint8_t *build_id, size_t len, unsigned int skip)
 {
@@ -32,6 +22,7 @@ int hl_debug_file_open(int root, const char *home, const uint8_t *build_id, size
 		{ ".debug/.build-id/", "/elf", 1 },
 		{ ".debug/.build-id/", "", 1 },
 	};
+	struct stat st;
 	char hex[2 * LONGEST_BUILD_ID + 2], path[PATH_MAX];
 	size_t at = 0;
 
@@ -46,7 +37,7 @@ int hl_debug_file_open(int root, const char *home, const uint8_t *build_id, size
 			continue;
 		n = snprintf(path, sizeof(path), "%s%s%s%s%s", places[i].in_home ? home : "",
 			     places[i].in_home ? "/" : "", places[i].prefix, hex, places[i].suffix);
-		fd = n < (int)sizeof(path) ? open_regular(root, path) : -ENAMETOOLONG;
+		fd = n < (int)sizeof(path) ? hl_proc_open_in_root(root, path, &st) : -ENAMETOOLONG;
 		if (fd >= 0 && skip-- == 0)
 			return fd;
 		hl_cleanup_close(&fd);

@@ -9,7 +9,8 @@
  * Opens the separate debug file of a build-id below @root (a directory descriptor, "/" in earnest): where
  * distributions put it, /usr/lib/debug/.build-id/xx/yyyy.debug, and where perf caches files, in both its
  * layouts below @home (a path relative to @root; NULL: none): .debug/.build-id/xx/yyyy/debug, …/elf, and
- * .debug/.build-id/xx/yyyy itself. Only regular files are opened. A descriptor, owned by the caller, or
+ * .debug/.build-id/xx/yyyy itself. Only regular files below @root are
+ * opened, see hl_proc_open_in_root(). A descriptor, owned by the caller, or
  * -ENOENT. @skip of the places that are there are passed over, for a caller that could not use them.
  */
 int hl_debug_file_open(int root, const char *home, const uint8_t *build_id, size_t len, unsigned int skip);

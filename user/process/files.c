@@ -4,12 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -68,20 +66,6 @@ static bool is_sampled_file(const struct stat *st, const struct hl_file_key *key
 	       (uint64_t)st->st_mtim.tv_nsec == key->mtime_nsec;
 }
 
-/* A readable descriptor for what @path_fd (O_PATH) names, if that is the sampled file. -errno. */
-static int reopen_sampled(int path_fd, const struct hl_file_key *key, bool *ret_deleted)
-{
-	struct stat st;
-	_cleanup_close_ int fd = hl_proc_reopen(path_fd, &st);
-
-	if (fd < 0)
-		return fd;
-	if (!is_sampled_file(&st, key))
-		return -ESTALE;
-	*ret_deleted = st.st_nlink == 0;
-	return TAKE_FD(fd);
-}
-
 /* Where a magic link points, or NULL. A name that ends in " (deleted)" may really be called so. */
 static char *read_link(int dir_fd, const char *link, bool deleted)
 {
@@ -101,21 +85,25 @@ static int open_link(const struct hl_files *files, const char *link, const struc
 		     struct hl_open_file *file)
 {
 	_cleanup_close_ int path_fd = openat(files->proc_fd, link, O_PATH | O_CLOEXEC);
+	_cleanup_close_ int fd = -1;
+	struct stat st;
 	char *path;
-	int fd;
 
 	if (path_fd < 0)
 		return -errno;
-	fd = reopen_sampled(path_fd, &event->key, &file->deleted);
+	fd = hl_proc_reopen(path_fd, &st);
 	if (fd < 0)
 		return fd;
+	if (!is_sampled_file(&st, &event->key))
+		return -ESTALE;
+	file->deleted = st.st_nlink == 0;
 	path = read_link(files->proc_fd, link, file->deleted);
 	if (path) {
 		free(file->path);
 		file->path = path;
 		file->has_path = true;
 	}
-	return fd;
+	return TAKE_FD(fd);
 }
 
 struct path_search {
@@ -146,12 +134,10 @@ static char *find_in_maps(int proc_fd, const char *maps, uint64_t start)
 static int open_by_name(const struct hl_files *files, const struct hl_file_event *event,
 			struct hl_open_file *file)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	_cleanup_close_ int root = -1, path_fd = -1;
+	_cleanup_close_ int root = -1, fd = -1;
 	_cleanup_free_ char *path = NULL;
+	struct stat st;
 	char name[96];
-	int fd;
 
 	(void)snprintf(name, sizeof(name), "%u/task/%u/maps", event->tgid, event->tid);
 	path = find_in_maps(files->proc_fd, name, event->start);
@@ -161,16 +147,16 @@ static int open_by_name(const struct hl_files *files, const struct hl_file_event
 	root = openat(files->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -errno;
-	path_fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
-	if (path_fd < 0)
-		return -errno;
-	fd = reopen_sampled(path_fd, &event->key, &file->deleted);
+	fd = hl_proc_open_in_root(root, path, &st);
 	if (fd < 0)
 		return fd;
+	if (!is_sampled_file(&st, &event->key))
+		return -ESTALE;
+	file->deleted = st.st_nlink == 0;
 	free(file->path);
 	file->path = TAKE_PTR(path);
 	file->has_path = true;
-	return fd;
+	return TAKE_FD(fd);
 }
 
 static int open_any_way(const struct hl_files *files, const struct hl_file_event *event,

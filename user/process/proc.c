@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -85,4 +87,17 @@ int hl_proc_reopen(int path_fd, struct stat *ret_stat)
 	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
 	fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return fd < 0 ? -errno : fd;
+}
+
+int hl_proc_open_in_root(int root, const char *path, struct stat *ret_stat)
+{
+	enum { TRIES = 16 };
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+				.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	_cleanup_close_ int path_fd = -1;
+
+	/* EAGAIN: something was renamed or mounted while ".." was resolved; openat2(2) says to try again. */
+	for (int i = 0; i < TRIES && path_fd < 0 && (i == 0 || errno == EAGAIN); i++)
+		path_fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	return path_fd < 0 ? -errno : hl_proc_reopen(path_fd, ret_stat);
 }

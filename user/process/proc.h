@@ -36,4 +36,11 @@ int hl_proc_maps(int proc_fd, const char *maps,
  */
 int hl_proc_reopen(int path_fd, struct stat *ret_stat);
 
+/*
+ * Opens the regular file @path below @root as it stands in that tree: "/", ".." and every symbolic link stay
+ * inside, and no link of /proc is followed. For names that a container chose. A readable descriptor, the
+ * caller's, with its state in @ret_stat; as hl_proc_reopen() for other than regular files, else -errno.
+ */
+int hl_proc_open_in_root(int root, const char *path, struct stat *ret_stat);
+
 #endif
