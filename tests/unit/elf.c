@@ -308,3 +308,38 @@ HL_TEST(a_file_cut_after_it_was_opened_is_an_error_not_a_signal)
 	hl_elf_free(elf);
 	close(fd);
 }
+
+HL_TEST(a_file_in_memory_reads_as_one_on_disk_and_is_never_suspended)
+{
+	const struct hl_elf_section *text;
+	struct hl_elf *elf = NULL;
+	struct hl_err err = { "" };
+	uint8_t buffer[8], *bytes;
+	struct elfwriter w;
+	size_t len;
+
+	ew_init(&w, true);
+	(void)ew_code(&w, ".text", 0x1000, 0x401000, 0x100);
+	ew_finish(&w);
+	bytes = malloc(w.len);
+	memcpy(bytes, w.bytes, w.len);
+	len = w.len;
+	CHECK_INT(hl_elf_open_bytes(bytes, len, "in memory", &elf, &err), 0);
+	CHECK_INT(hl_elf_size(elf), len);
+	text = hl_elf_section_named(elf, ".text");
+	CHECK(text && text->size == 0x100);
+	hl_elf_suspend(elf);
+	CHECK(!hl_elf_is_suspended(elf));
+	CHECK_INT(hl_elf_read(elf, 0x1000, buffer, 8), 0);
+	CHECK_INT(buffer[7], 0x90);
+	CHECK_INT(hl_elf_read(elf, len - 7, buffer, 8), -EBADMSG);
+	CHECK_INT(hl_elf_read_some(elf, len - 7, buffer, 8), 7);
+	CHECK_INT(hl_elf_read_some(elf, len, buffer, 8), 0);
+	CHECK_INT(hl_elf_read_some(elf, UINT64_MAX, buffer, 8), 0);
+	hl_elf_free(elf);
+	ew_done(&w);
+	bytes = calloc(1, 4);
+	elf = NULL;
+	CHECK_INT(hl_elf_open_bytes(bytes, 4, "in memory", &elf, &err), -ENOEXEC);
+	CHECK(!elf && strstr(err.text, "in memory"));
+}

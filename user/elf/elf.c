@@ -17,11 +17,11 @@ enum {
 	MAX_SECTIONS = 64 * 1024,
 	MAX_SECTION_NAMES = 4 << 20,
 	CHUNK = 64 * 1024,
-	PAGE = 4096,
 };
 
 struct hl_elf {
 	int fd;
+	uint8_t *bytes; /* the file itself, of one that is in memory; else NULL */
 	bool is_64;
 	uint16_t machine;
 	uint64_t size;
@@ -50,6 +50,7 @@ void hl_elf_free(struct hl_elf *elf)
 	free(elf->segments);
 	free(elf->sections);
 	free(elf->section_names);
+	free(elf->bytes);
 	free(elf);
 }
 
@@ -62,7 +63,7 @@ void hl_elf_suspend(struct hl_elf *elf)
 
 bool hl_elf_is_suspended(const struct hl_elf *elf)
 {
-	return elf->fd < 0;
+	return elf->fd < 0 && !elf->bytes;
 }
 
 const char *hl_elf_name(const struct hl_elf *elf)
@@ -97,11 +98,29 @@ const struct hl_elf_section *hl_elf_sections(const struct hl_elf *elf, size_t *r
 	return elf->sections;
 }
 
+/* True if the file, as long as it was when it was opened, has @len bytes at @offset. */
+static bool is_inside(const struct hl_elf *elf, uint64_t offset, uint64_t len)
+{
+	return offset <= elf->size && len <= elf->size - offset;
+}
+
+static long copy_some(const struct hl_elf *elf, uint64_t offset, void *buffer, size_t len)
+{
+	if (offset >= elf->size)
+		return 0;
+	if (!is_inside(elf, offset, len))
+		len = (size_t)(elf->size - offset);
+	memcpy(buffer, elf->bytes + offset, len);
+	return (long)len;
+}
+
 long hl_elf_read_some(const struct hl_elf *elf, uint64_t offset, void *buffer, size_t len)
 {
 	size_t done = 0;
 	ssize_t n;
 
+	if (elf->bytes)
+		return copy_some(elf, offset, buffer, len);
 	while (done < len && offset + done >= offset && offset + done <= INT64_MAX) {
 		n = pread(elf->fd, (char *)buffer + done, len - done, (off_t)(offset + done));
 		if (n == 0)
@@ -122,12 +141,6 @@ int hl_elf_read(const struct hl_elf *elf, uint64_t offset, void *buffer, size_t 
 	if (n < 0)
 		return (int)n;
 	return (size_t)n == len ? 0 : -EBADMSG;
-}
-
-/* True if the file, as long as it was when it was opened, has @len bytes at @offset. */
-static bool is_inside(const struct hl_elf *elf, uint64_t offset, uint64_t len)
-{
-	return offset <= elf->size && len <= elf->size - offset;
 }
 
 /* Large buffers live shortly: huge pages save most of the time that faulting them in would take. */
@@ -375,87 +388,64 @@ static int read_sections(struct hl_elf *elf, struct layout *layout)
 	return name_sections(elf, offsets, layout->names);
 }
 
+static struct hl_elf *new_elf(const char *name, struct hl_err *err)
+{
+	struct hl_elf *elf = calloc(1, sizeof(*elf));
+
+	if (!elf) {
+		(void)hl_err_errno(err, -ENOMEM, "'%s'", name);
+		return NULL;
+	}
+	(void)snprintf(elf->name, sizeof(elf->name), "%s", name);
+	elf->fd = -1;
+	return elf;
+}
+
+static int read_headers(struct hl_elf *elf, struct hl_err *err)
+{
+	struct layout layout = { 0 };
+	int r = read_file_header(elf, &layout, err);
+
+	if (r == 0)
+		r = read_segments(elf, &layout, err);
+	if (r == 0)
+		r = read_sections(elf, &layout);
+	return r == -ENOMEM ? hl_err_errno(err, r, "'%s'", elf->name) : r;
+}
+
 int hl_elf_open(int fd, const char *name, struct hl_elf **ret, struct hl_err *err)
 {
-	_cleanup_(hl_elf_freep) struct hl_elf *elf = calloc(1, sizeof(*elf));
-	struct layout layout = { 0 };
+	_cleanup_(hl_elf_freep) struct hl_elf *elf = new_elf(name, err);
 	struct stat st;
 	int r;
 
 	if (!elf)
-		return hl_err_errno(err, -ENOMEM, "'%s'", name);
-	(void)snprintf(elf->name, sizeof(elf->name), "%s", name);
+		return -ENOMEM;
 	elf->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (elf->fd < 0 || fstat(elf->fd, &st) < 0)
 		return hl_err_errno(err, -errno, "'%s': cannot use descriptor %d", name, fd);
 	if (!S_ISREG(st.st_mode))
 		return hl_err_set(err, -ENOEXEC, "'%s' is no regular file", name);
 	elf->size = (uint64_t)st.st_size;
-	r = read_file_header(elf, &layout, err);
+	r = read_headers(elf, err);
 	if (r == 0)
-		r = read_segments(elf, &layout, err);
-	if (r == 0)
-		r = read_sections(elf, &layout);
-	if (r < 0)
-		return r == -ENOMEM ? hl_err_errno(err, r, "'%s'", name) : r;
-	*ret = TAKE_PTR(elf);
-	return 0;
+		*ret = TAKE_PTR(elf);
+	return r;
 }
 
-const struct hl_elf_section *hl_elf_section_named(const struct hl_elf *elf, const char *name)
+int hl_elf_open_bytes(uint8_t *bytes, size_t len, const char *name, struct hl_elf **ret, struct hl_err *err)
 {
-	size_t i;
+	_cleanup_(hl_elf_freep) struct hl_elf *elf = new_elf(name, err);
+	int r;
 
-	for (i = 0; i < elf->n_sections; i++)
-		if (elf->sections[i].type != SHT_NOBITS && strcmp(elf->sections[i].name, name) == 0)
-			return &elf->sections[i];
-	return NULL;
-}
-
-const struct hl_elf_section *hl_elf_section_typed(const struct hl_elf *elf, uint32_t type)
-{
-	size_t i;
-
-	for (i = 0; i < elf->n_sections; i++)
-		if (elf->sections[i].type == type)
-			return &elf->sections[i];
-	return NULL;
-}
-
-const struct hl_elf_section *hl_elf_section_at(const struct hl_elf *elf, uint32_t index, uint32_t type)
-{
-	return index < elf->n_sections && elf->sections[index].type == type ? &elf->sections[index] : NULL;
-}
-
-const struct hl_elf_segment *hl_elf_next_code(const struct hl_elf *elf, const struct hl_elf_segment *after)
-{
-	size_t i = after ? (size_t)(after - elf->segments) + 1 : 0;
-
-	for (; i < elf->n_segments; i++)
-		if (elf->segments[i].type == PT_LOAD && (elf->segments[i].flags & PF_X))
-			return &elf->segments[i];
-	return NULL;
-}
-
-bool hl_elf_address(const struct hl_elf *elf, uint64_t offset, uint64_t *ret)
-{
-	const struct hl_elf_segment *s = NULL, *near = NULL;
-	uint64_t start, in_page;
-
-	while ((s = hl_elf_next_code(elf, s))) {
-		if (offset - s->offset < s->file_size) /* wraps to something large below the segment */
-			break;
-		in_page = s->offset % PAGE;
-		start = s->offset - in_page;
-		/* Up to the end of its last page; sizes near 2⁶⁴ saturate. */
-		if (!near && s->file_size && s->file_size < UINT64_MAX - 2ull * PAGE &&
-		    offset - start < (in_page + s->file_size + PAGE - 1) / PAGE * PAGE)
-			near = s;
+	if (!elf) {
+		free(bytes);
+		return -ENOMEM;
 	}
-	if (!s)
-		s = near;
-	if (!s)
-		return false;
-	*ret = offset - s->offset + s->address;
-	return true;
+	elf->bytes = bytes;
+	elf->size = len;
+	r = read_headers(elf, err);
+	if (r == 0)
+		*ret = TAKE_PTR(elf);
+	return r;
 }

@@ -37,9 +37,17 @@ struct hl_elf_section {
  * -ENOEXEC: no regular file, or no ELF file that we read; -ENOMEM; or what pread said.
  */
 int hl_elf_open(int fd, const char *name, struct hl_elf **ret, struct hl_err *err);
+/*
+ * As above, for a file in memory: the @len bytes at @bytes, not NULL, which become the object's and are
+ * released with free(), also on failure.
+ */
+int hl_elf_open_bytes(uint8_t *bytes, size_t len, const char *name, struct hl_elf **ret, struct hl_err *err);
 void hl_elf_free(struct hl_elf *elf);
 
-/* Gives the descriptor back; what is read from the file afterwards is -EBADF. What was read stays. */
+/*
+ * Gives the descriptor back; what is read from the file afterwards is -EBADF. What was read stays, and so
+ * does a file in memory, which is never suspended.
+ */
 void hl_elf_suspend(struct hl_elf *elf);
 bool hl_elf_is_suspended(const struct hl_elf *elf);
 
