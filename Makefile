@@ -41,7 +41,7 @@ endif
 
 # ---- sources: by wildcard, a folder's libraries beside it ----------------------
 LIBS_elf     := -lz
-LIBS_symbol  := -l:libiberty.a
+LIBS_symbol  := -l:libiberty.a -llzma
 LIBS_insn    := -lcapstone -lZydis
 LIBS_symd    := -lcrypto
 LIBS_capture := -lbpf

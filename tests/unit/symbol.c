@@ -215,6 +215,9 @@ HL_TEST(what_is_no_function_is_left_out)
 	(void)ew_symbol(&w, EW_SYMTAB, "label_in_data", STB_GLOBAL, STT_NOTYPE, data, 0x500010, 8);
 	SYM("etext", GLOBAL, NOTYPE, SIZE, 0);
 	SYM("$xyz", LOCAL, FUNC, 0x70, 8); /* a name as any other */
+	SYM("thread_local", GLOBAL, TLS, 0x80, 8);
+	SYM(".text", LOCAL, SECTION, 0x90, 0);
+	SYM("a.c", LOCAL, FILE, 0xa0, 0);
 	b = build(&w, NULL);
 	CHECK_INT(hl_symbols_count(b.symbols), 1);
 	CHECK_STR(at(&b, TEXT + 0x70), "$xyz 70+8");
@@ -274,7 +277,7 @@ HL_TEST(names_of_the_debug_file)
 	built_done(&b);
 }
 
-HL_TEST(versions_and_mangling)
+HL_TEST(versions_are_not_shown_and_mangling_is_undone)
 {
 	struct elfwriter w;
 	unsigned int text = start(&w, true);
@@ -282,9 +285,61 @@ HL_TEST(versions_and_mangling)
 
 	SYM("versioned@@VER_2.0", GLOBAL, FUNC, 0, 0x10);
 	SYM("_Z4addsi", GLOBAL, FUNC, 0x10, 0x10);
+	SYM("memcpy@GLIBC_2.2.5", LOCAL, FUNC, 0x20, 0x10);
+	SYM("_Z4addsd@@V1", GLOBAL, FUNC, 0x30, 0x10);
+	SYM("puts@plt", LOCAL, FUNC, 0x40, 0x10);
+	SYM("?f@@YAXXZ", GLOBAL, FUNC, 0x50, 0x10);
+	SYM("a@b c", GLOBAL, FUNC, 0x60, 0x10); /* no version: a name as any other */
+	SYM("@@V", GLOBAL, FUNC, 0x70, 0x10);
+	SYM("end@@", GLOBAL, FUNC, 0x80, 0x10);
 	b = build(&w, NULL);
-	CHECK_STR(at(&b, TEXT), "versioned@@VER_2.0 0+10");
+	CHECK_STR(at(&b, TEXT), "versioned 0+10");
 	CHECK_STR(at(&b, TEXT + 0x10), "adds(int) 10+10");
+	CHECK_STR(at(&b, TEXT + 0x20), "memcpy 20+10");
+	CHECK_STR(at(&b, TEXT + 0x30), "adds(double) 30+10");
+	CHECK_STR(at(&b, TEXT + 0x40), "puts@plt 40+10");
+	CHECK_STR(at(&b, TEXT + 0x50), "?f@@YAXXZ 50+10");
+	CHECK_STR(at(&b, TEXT + 0x60), "a@b c 60+10");
+	CHECK_STR(at(&b, TEXT + 0x70), "@@V 70+10");
+	CHECK_STR(at(&b, TEXT + 0x80), "end@@ 80+10");
+	built_done(&b);
+}
+
+HL_TEST(names_of_split_functions_stay_whole)
+{
+	static const char *const names[] = {
+		"f.cold", "f.part.0", "f.constprop.1", "f.isra.0", "f.constprop.0.isra.0", "f.lto_priv.0"
+	};
+	struct elfwriter w;
+	unsigned int text = start(&w, true), i;
+	char expected[64];
+	struct built b;
+
+	SYM("f", GLOBAL, FUNC, 0, 0x10);
+	for (i = 0; i < 6; i++)
+		SYM(names[i], LOCAL, FUNC, 0x10 + 0x10 * i, 0x10);
+	SYM("_Z4addsi.cold", LOCAL, FUNC, 0x100, 0x10);
+	b = build(&w, NULL);
+	CHECK_STR(at(&b, TEXT), "f 0+10");
+	for (i = 0; i < 6; i++) {
+		(void)snprintf(expected, sizeof(expected), "%s %x+10", names[i], 0x10 + 0x10 * i);
+		CHECK_STR(at(&b, TEXT + 0x1f + 0x10 * i), expected);
+	}
+	CHECK_STR(at(&b, TEXT + 0x100), "adds(int) [clone .cold] 100+10");
+	built_done(&b);
+}
+
+HL_TEST(a_section_number_that_does_not_fit_is_no_reason_to_lose_a_name)
+{
+	struct elfwriter w;
+	unsigned int text = start(&w, true);
+	struct built b;
+
+	(void)text;
+	/* With 65,280 sections and more, st_shndx is SHN_XINDEX; .symtab_shndx has the number. */
+	(void)ew_symbol(&w, EW_SYMTAB, "far_away", STB_GLOBAL, STT_FUNC, SHN_XINDEX, TEXT + 0x20, 0x10);
+	b = build(&w, NULL);
+	CHECK_STR(at(&b, TEXT + 0x20), "far_away 20+10");
 	built_done(&b);
 }
 

@@ -41,11 +41,12 @@ const struct hl_elf_section *hl_elf_section_at(const struct hl_elf *elf, uint32_
 const struct hl_elf_segment *hl_elf_next_code(const struct hl_elf *elf, const struct hl_elf_segment *after)
 {
 	size_t n;
-	const struct hl_elf_segment *all = hl_elf_segments(elf, &n), *s = after ? after + 1 : all;
+	const struct hl_elf_segment *all = hl_elf_segments(elf, &n);
+	size_t i = after ? (size_t)(after - all) + 1 : 0;
 
-	for (; s < all + n; s++)
-		if (s->type == PT_LOAD && (s->flags & PF_X))
-			return s;
+	for (; i < n; i++)
+		if (all[i].type == PT_LOAD && (all[i].flags & PF_X))
+			return &all[i];
 	return NULL;
 }
 

@@ -22,6 +22,7 @@ static void builder_done(struct hl_builder *b)
 	free(b->areas);
 	for (i = 0; i < HL_NAME_SOURCES; i++)
 		free(b->strings[i].data);
+	hl_elf_free(b->debugdata);
 	hl_symbols_free(b->out);
 }
 
@@ -230,8 +231,10 @@ static int read_symbols(struct hl_builder *b, const struct hl_elf *elf, uint32_t
  */
 static bool is_better(struct hl_builder *b, const struct hl_cand *x, const struct hl_cand *y)
 {
-	/* The debug file's .symtab is the fullest, then the file's own, then .dynsym. */
-	static const uint8_t trust[HL_NAME_SOURCES] = { 1, 0, 2 };
+	/* The debug file's .symtab is the fullest, then the file's own, then the lesser ones. */
+	static const uint8_t trust[HL_NAME_SOURCES] = {
+		[HL_NAME_DEBUG] = 4, [HL_NAME_SYMTAB] = 3, [HL_NAME_DEBUGDATA] = 2, [HL_NAME_DYNSYM] = 1
+	};
 	uint8_t x_trust = trust[HL_NAME_SOURCE(x->name)], y_trust = trust[HL_NAME_SOURCE(y->name)];
 	const char *x_name, *y_name;
 	size_t x_underscores, y_underscores;
@@ -270,45 +273,68 @@ int hl_builder_sort(struct hl_builder *b)
 	return 0;
 }
 
-/* Replaces the name of @range_name by an offset into the copied names. */
-static void copy_name(struct hl_builder *b, uint32_t *name, char *to, size_t *at)
+/* True if the text of @name is to be copied: of a piece it is the piece's own that is. */
+static bool is_copied(uint32_t name, bool all)
+{
+	unsigned int source = HL_NAME_SOURCE(name);
+
+	return source == HL_NAME_DEBUGDATA || (all && source != HL_NAME_PIECE);
+}
+
+static size_t name_size(struct hl_builder *b, uint32_t name, bool all)
+{
+	return is_copied(name, all) ? strnlen(hl_builder_name(b, name), MAX_RAW_NAME + 1) + 1 : 0;
+}
+
+/* Replaces the offset in @name by one into the copied names. */
+static void copy_name(struct hl_builder *b, uint32_t *name, size_t *at)
 {
 	const char *text = hl_builder_name(b, *name);
 	size_t len = strnlen(text, MAX_RAW_NAME + 1);
 
-	memcpy(to + *at, text, len);
-	to[*at + len] = '\0';
-	*name = (*name & HL_NAME_PLT) | (uint32_t)*at;
+	if (!is_copied(*name, b->out->all_copied))
+		return;
+	memcpy(b->out->copied + *at, text, len);
+	b->out->copied[*at + len] = '\0';
+	*name = (*name & ~HL_NAME_OFFSET_MAX) | (uint32_t)*at;
 	*at += len + 1;
+}
+
+/* The bytes that copies take, counted until they are more than @limit. */
+static size_t count_copies(struct hl_builder *b, bool all, size_t limit)
+{
+	const struct hl_symbols *s = b->out;
+	size_t total = 0, i;
+
+	for (i = 0; i < s->n_ranges && total <= limit; i++)
+		total += name_size(b, s->ranges[i].name, all);
+	for (i = 0; i < s->n_pieces && total <= limit; i++)
+		total += name_size(b, s->pieces[i].name, all);
+	return total;
 }
 
 /*
  * Copies the names if they are few, so that most files need not stay open; a large file's stay in the file,
- * since of its hundred thousand names a few hundred are ever asked for.
+ * since of its hundred thousand names a few hundred are ever asked for. Those of .gnu_debugdata have no file.
  */
 static int copy_names(struct hl_builder *b)
 {
 	struct hl_symbols *s = b->out;
-	size_t total = 0, at = 0, i;
-	char *to;
+	size_t total = count_copies(b, true, COPIED_NAMES), at = 0, i;
 
-	for (i = 0; i < s->n_ranges && total <= COPIED_NAMES; i++)
-		if (HL_NAME_SOURCE(s->ranges[i].name) != HL_NAME_PIECE)
-			total += strnlen(hl_builder_name(b, s->ranges[i].name), MAX_RAW_NAME + 1) + 1;
-	for (i = 0; i < s->n_pieces && total <= COPIED_NAMES; i++)
-		total += strnlen(hl_builder_name(b, s->pieces[i].name), MAX_RAW_NAME + 1) + 1;
-	if (total > COPIED_NAMES || total == 0)
+	s->all_copied = total > 0 && total <= COPIED_NAMES;
+	if (!s->all_copied)
+		total = b->debugdata ? count_copies(b, false, HL_NAME_OFFSET_MAX) : 0;
+	if (total == 0 || total > HL_NAME_OFFSET_MAX)
 		return 0;
-	to = malloc(total);
-	if (!to)
+	s->copied = malloc(total);
+	if (!s->copied)
 		return -ENOMEM;
-	for (i = 0; i < s->n_ranges; i++)
-		if (HL_NAME_SOURCE(s->ranges[i].name) != HL_NAME_PIECE)
-			copy_name(b, &s->ranges[i].name, to, &at);
-	for (i = 0; i < s->n_pieces; i++)
-		copy_name(b, &s->pieces[i].name, to, &at);
-	s->copied = to;
 	s->copied_len = total;
+	for (i = 0; i < s->n_ranges; i++)
+		copy_name(b, &s->ranges[i].name, &at);
+	for (i = 0; i < s->n_pieces; i++)
+		copy_name(b, &s->pieces[i].name, &at);
 	return 0;
 }
 
@@ -333,6 +359,12 @@ static int build(struct hl_builder *b)
 	if (r == 0)
 		r = read_symbols(b, b->elf, SHT_DYNSYM, HL_NAME_DYNSYM);
 	if (r == 0)
+		r = hl_builder_open_debugdata(b);
+	if (r == 0 && b->debugdata)
+		r = read_symbols(b, b->debugdata, SHT_SYMTAB, HL_NAME_DEBUGDATA);
+	if (r == 0)
+		r = hl_builder_add_go(b);
+	if (r == 0)
 		r = hl_builder_sort(b);
 	if (r == 0)
 		r = hl_builder_add_plt(b);
@@ -355,6 +387,8 @@ int hl_symbols_new(const struct hl_elf *elf, const struct hl_elf *debug, struct 
 	r = b.out ? build(&b) : -ENOMEM;
 	if (r < 0)
 		return hl_err_errno(err, r, "'%s': cannot build the table of functions", hl_elf_name(elf));
+	/* What was there is in the copies; the file goes. */
+	b.out->names[HL_NAME_DEBUGDATA].elf = NULL;
 	give_back(&b.out->ranges, &b.out->cap_ranges, b.out->n_ranges, sizeof(*b.out->ranges));
 	give_back(&b.out->pieces, &b.out->cap_pieces, b.out->n_pieces, sizeof(*b.out->pieces));
 	*ret = TAKE_PTR(b.out);

@@ -71,11 +71,20 @@ static void cut(struct hl_str *out, size_t start, size_t max)
 	hl_str_adds(out, "…");
 }
 
+void hl_copy_name(const char *name, size_t len, size_t max, struct hl_str *out)
+{
+	size_t start = out->len;
+
+	hl_str_add(out, name, len <= max ? len : max + 1);
+	cut(out, start, max);
+}
+
 void hl_demangle_or_copy(const char *name, size_t len, size_t max, struct hl_str *out)
 {
 	size_t start = out->len;
 
-	if (!hl_demangle(name, out))
-		hl_str_add(out, name, len <= max ? len : max + 1);
-	cut(out, start, max);
+	if (hl_demangle(name, out))
+		cut(out, start, max);
+	else
+		hl_copy_name(name, len, max, out);
 }

@@ -17,6 +17,8 @@ struct hl_str;
  */
 bool hl_demangle(const char *name, struct hl_str *out);
 
+/* Appends @name, of @len bytes, cut at @max bytes; a name that is cut ends in "…". */
+void hl_copy_name(const char *name, size_t len, size_t max, struct hl_str *out);
 /* Appends @len bytes of @name, demangled if it is mangled, cut with "…" behind @max bytes. */
 void hl_demangle_or_copy(const char *name, size_t len, size_t max, struct hl_str *out);
 

@@ -13,8 +13,8 @@ struct hl_symbols;
 
 /*
  * The functions of a file: sorted ranges that do not overlap, merged from .symtab (the file's own and its
- * debug file's), .dynsym, the PLT, and, for functions without a name, the bounds in .eh_frame_hdr. Two
- * hosts with the same files get the same table.
+ * debug file's), .gnu_debugdata, .dynsym, the PLT, Go's own table, and, for functions without a name, the bounds
+ * in .eh_frame. Two hosts with the same files get the same table.
  */
 
 /*
@@ -30,6 +30,9 @@ void hl_symbols_free(struct hl_symbols *symbols);
 size_t hl_symbols_count(const struct hl_symbols *symbols);
 size_t hl_symbols_memory(const struct hl_symbols *symbols);
 bool hl_symbols_need_file(const struct hl_symbols *symbols);
+/* Sources that were there and were not used, being damaged or too large: HL_SYMBOLS_REFUSED_. */
+unsigned int hl_symbols_refused(const struct hl_symbols *symbols);
+#define HL_SYMBOLS_REFUSED_DEBUGDATA 1u /* .gnu_debugdata */
 
 struct hl_symbol {
 	uint64_t start, size; /* of the whole function, ELF addresses */
@@ -44,7 +47,7 @@ bool hl_symbols_find(const struct hl_symbols *symbols, uint64_t address, struct 
 #define HL_SYMBOL_NAME_MAX 4096
 
 /*
- * Appends name number @name, demangled if it is mangled, to @out. Returns 0, -ENOENT if the file no longer
+ * Appends name number @name, without a symbol version and demangled if it is mangled, to @out. Returns 0, -ENOENT if the file no longer
  * has it.
  */
 int hl_symbols_add_name(const struct hl_symbols *symbols, uint32_t name, struct hl_str *out);

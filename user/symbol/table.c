@@ -35,7 +35,12 @@ size_t hl_symbols_memory(const struct hl_symbols *s)
 
 bool hl_symbols_need_file(const struct hl_symbols *s)
 {
-	return s->n_ranges > 0 && !s->copied;
+	return s->n_ranges > 0 && !s->all_copied;
+}
+
+unsigned int hl_symbols_refused(const struct hl_symbols *s)
+{
+	return s->refused;
 }
 
 const struct hl_range *hl_symbols_find_range(const struct hl_symbols *s, uint64_t address)
@@ -85,33 +90,67 @@ bool hl_symbols_find(const struct hl_symbols *s, uint64_t address, struct hl_sym
 	return true;
 }
 
-int hl_symbols_add_name(const struct hl_symbols *s, uint32_t name, struct hl_str *out)
+/* Reads name number @name from its file to @ret, of HL_DEMANGLE_INPUT_MAX + 2 bytes; false if it is gone. */
+static bool read_name(const struct hl_symbols *s, uint32_t name, char *ret)
 {
-	const struct hl_name_table *table;
-	char bytes[HL_DEMANGLE_INPUT_MAX + 2];
-	const char *text = bytes;
+	unsigned int source = HL_NAME_SOURCE(name);
+	const struct hl_name_table *table = source < HL_NAME_SOURCES ? &s->names[source] : NULL;
 	uint64_t at = HL_NAME_OFFSET(name);
 	size_t want;
 	long n;
 
-	if (s->copied) {
-		text = at < s->copied_len ? s->copied + at : "";
-	} else {
-		table = HL_NAME_SOURCE(name) < HL_NAME_SOURCES ? &s->names[HL_NAME_SOURCE(name)] : NULL;
-		if (!table || !table->elf || at >= table->size)
-			return -ENOENT;
-		/* Most names are short: a page more is read only for those that are not. */
-		want = table->size - at < 512 ? (size_t)(table->size - at) : 512;
-		n = hl_elf_read_some(table->elf, table->offset + at, bytes, want);
-		if (n == 512 && !memchr(bytes, 0, 512)) {
-			want = table->size - at < sizeof(bytes) - 1 ? (size_t)(table->size - at)
-								    : sizeof(bytes) - 1;
-			n = hl_elf_read_some(table->elf, table->offset + at, bytes, want);
-		}
-		bytes[n > 0 ? n : 0] = '\0';
+	if (!table || !table->elf || at >= table->size)
+		return false;
+	/* Most names are short: a page more is read only for those that are not. */
+	want = table->size - at < 512 ? (size_t)(table->size - at) : 512;
+	n = hl_elf_read_some(table->elf, table->offset + at, ret, want);
+	if (n == 512 && !memchr(ret, 0, 512)) {
+		want = table->size - at < HL_DEMANGLE_INPUT_MAX + 1 ? (size_t)(table->size - at)
+								    : HL_DEMANGLE_INPUT_MAX + 1;
+		n = hl_elf_read_some(table->elf, table->offset + at, ret, want);
 	}
+	ret[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+/*
+ * The length of @text without its symbol version: `memcpy@@GLIBC_2.14`, `memcpy@GLIBC_2.2.5`. Versions are
+ * words; `name@plt`, which some linkers write, is none, and neither is what Microsoft's mangling has (?f@@YA).
+ */
+static size_t length_without_version(const char *text)
+{
+	static const char word[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-";
+	size_t len = strlen(text), at = strcspn(text, "@");
+	const char *version = text + at + (text[at] == '@') + (text[at] == '@' && text[at + 1] == '@');
+
+	if (at == 0 || at == len || text[0] == '?' || !version[0] || version[strspn(version, word)] != '\0' ||
+	    strcmp(text + at, "@plt") == 0)
+		return len;
+	return at;
+}
+
+int hl_symbols_add_name(const struct hl_symbols *s, uint32_t name, struct hl_str *out)
+{
+	char bytes[HL_DEMANGLE_INPUT_MAX + 2];
+	const char *text = bytes;
+	size_t len;
+
+	if (s->all_copied || HL_NAME_SOURCE(name) == HL_NAME_DEBUGDATA)
+		text = HL_NAME_OFFSET(name) < s->copied_len ? s->copied + HL_NAME_OFFSET(name) : "";
+	else if (!read_name(s, name, bytes))
+		return -ENOENT;
 	if (!text[0])
 		return -ENOENT;
+	if (HL_NAME_SOURCE(name) == HL_NAME_GO) {
+		hl_copy_name(text, strlen(text), HL_SYMBOL_NAME_MAX, out);
+		return 0;
+	}
+	len = length_without_version(text);
+	if (text[len] && len < sizeof(bytes)) {
+		memmove(bytes, text, len);
+		bytes[len] = '\0';
+		text = bytes;
+	}
 	hl_demangle_or_copy(text, strlen(text), HL_SYMBOL_NAME_MAX, out);
 	if (name & HL_NAME_PLT)
 		hl_str_adds(out, "@plt");

@@ -17,14 +17,16 @@ enum hl_name_source {
 	HL_NAME_SYMTAB = 0,
 	HL_NAME_DYNSYM = 1,
 	HL_NAME_DEBUG = 2,
-	HL_NAME_PIECE = 3, /* the offset is an index into the pieces */
-	HL_NAME_SOURCES = 3,
+	HL_NAME_DEBUGDATA = 3, /* in a finished table, the offset is one in its own copies */
+	HL_NAME_GO = 4,
+	HL_NAME_SOURCES = 5,
+	HL_NAME_PIECE = 7, /* the offset is an index into the pieces */
 };
 #define HL_NAME_PLT         (1u << 31)
-#define HL_NAME_OFFSET_MAX  ((1u << 29) - 1)
+#define HL_NAME_OFFSET_MAX  ((1u << 28) - 1)
 #define HL_NAME_OFFSET(n)   ((n)&HL_NAME_OFFSET_MAX)
-#define HL_NAME_SOURCE(n)   ((n) >> 29 & 3)
-#define HL_NAME(source, at) ((uint32_t)(source) << 29 | (uint32_t)(at))
+#define HL_NAME_SOURCE(n)   ((n) >> 28 & 7)
+#define HL_NAME(source, at) ((uint32_t)(source) << 28 | (uint32_t)(at))
 
 #define HL_SYMBOLS_MAX (16u << 20)
 
@@ -61,8 +63,10 @@ struct hl_symbols {
 	size_t n_fdes;
 	uint64_t fde_base;
 	struct hl_name_table names[HL_NAME_SOURCES];
-	char *copied; /* all names, if they are few: then name offsets point here */
+	char *copied; /* names whose offsets point here: all, if they are few, else those of .gnu_debugdata */
 	size_t copied_len;
+	bool all_copied;
+	unsigned int refused;
 };
 
 /* A symbol on its way into the table. The rank orders those at one address, better ones higher. */
@@ -83,6 +87,7 @@ struct hl_area {
 
 struct hl_builder {
 	const struct hl_elf *elf, *debug;
+	struct hl_elf *debugdata; /* the file in .gnu_debugdata, or NULL */
 	struct hl_symbols *out;
 	struct hl_cand *cands;
 	size_t n, cap;
@@ -118,7 +123,9 @@ int hl_builder_sort(struct hl_builder *b);
 /* Sorts @n elements of @size bytes that begin with a u64 by that; stable. 0 or -ENOMEM. */
 int hl_radix_sort(void *items, size_t n, size_t size);
 
-/* The three sources of which each has a file of its own. Damage is no failure, only -ENOMEM is. */
+/* The sources of which each has a file of its own. Damage is no failure, only -ENOMEM is. */
+int hl_builder_open_debugdata(struct hl_builder *b);
+int hl_builder_add_go(struct hl_builder *b);
 int hl_builder_add_plt(struct hl_builder *b);
 int hl_builder_read_fdes(struct hl_builder *b);
 int hl_builder_sweep(struct hl_builder *b);
