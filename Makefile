@@ -40,7 +40,7 @@ say = @printf '  %-7s %s\n' '$(1)' '$(2)';
 endif
 
 # ---- sources: by wildcard, a folder's libraries beside it ----------------------
-LIBS_elf     := -lz
+LIBS_elf     := -lz -lzstd
 LIBS_symbol  := -l:libiberty.a -llzma
 LIBS_insn    := -lcapstone -lZydis
 LIBS_symd    := -lcrypto
