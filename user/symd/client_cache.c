@@ -157,15 +157,17 @@ static int list_entries(struct hl_cache *cache, struct entry **ret, size_t *ret_
 	}
 	cache->stats.bytes = 0;
 	while ((item = readdir(dir))) {
-		if (fstatat(cache->fd, item->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
-		    strlen(item->d_name) >= NAME_SIZE)
+		size_t len = strlen(item->d_name);
+
+		if (len >= NAME_SIZE || fstatat(cache->fd, item->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISREG(st.st_mode))
 			continue;
 		r = hl_grow(&entries, &cap, n + 1, sizeof(*entries), 1 << 20);
 		if (r < 0)
 			return r;
 		entries[n] = (struct entry){ .size = (uint64_t)st.st_size,
 					     .used_ns = st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec };
-		(void)snprintf(entries[n].name, sizeof(entries[n].name), "%s", item->d_name);
+		memcpy(entries[n].name, item->d_name, len + 1);
 		cache->stats.bytes += entries[n++].size;
 	}
 	*ret = TAKE_PTR(entries);
