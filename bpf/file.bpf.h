@@ -11,7 +11,11 @@
 
 #include "maps.bpf.h"
 
-#define EVENT_INTERVAL_NS 100000000ULL
+/* In units of 2^20 ns: for a file that is not open yet; for one whose table found no room. */
+#define EVENT_INTERVAL   96
+#define DROPPED_INTERVAL 9600
+
+#define ID_TRIES 4
 
 static __always_inline void read_mtime(struct inode *inode, struct hl_file_key *key)
 {
@@ -43,23 +47,79 @@ static __always_inline void read_file_key(struct file *file, struct hl_file_key 
 	read_mtime(inode, key);
 }
 
-/* The entry of the file, made in @space if there is none. NULL when ids or memory are out. */
-static __always_inline struct hl_file *get_file(const struct hl_file_key *key, struct hl_file *space)
+/* The bits above the id in the file map's value: few files share them, and none can be made to. */
+static __always_inline __u64 key_check(const struct hl_file_key *key)
 {
-	struct hl_file *known = bpf_map_lookup_elem(&files, key);
+	const __u64 *word = (const void *)key;
+	__u64 h = stack_seed;
+	int i;
+
+#pragma unroll
+	for (i = 0; i < (int)(sizeof(*key) / sizeof(*word)); i++) {
+		h = (h ^ word[i]) * 0x9e3779b97f4a7c15ULL;
+		h ^= h >> 32;
+	}
+	return h & ~HL_FILE_ID_MASK;
+}
+
+/*
+ * Takes an id. A place in free_ids is written again only after the ids in front of it were all taken, so that
+ * if the exchange succeeds, what was read before is right.
+ */
+static __always_inline __u32 take_id(__u64 *ret_at)
+{
+	int i;
+
+#pragma unroll
+	for (i = 0; i < ID_TRIES; i++) {
+		__u64 at = *(volatile __u64 *)&ids_taken;
+		__u32 id;
+
+		if (at >= *(volatile __u64 *)&ids_given)
+			return HL_FILE_NONE;
+		id = at < HL_FILE_LIMIT - HL_FILE_FIRST
+			     ? HL_FILE_FIRST + (__u32)at
+			     : *(volatile __u32 *)&free_ids[at & (HL_FILE_LIMIT - 1)];
+		*ret_at = at;
+		if (__sync_val_compare_and_swap(&ids_taken, at, at + 1) == at)
+			return id;
+	}
+	return HL_FILE_NONE;
+}
+
+/* The id of the file with @key, given to it now if it has none. HL_FILE_NONE when ids or memory are out. */
+static __always_inline __u32 get_file(const struct hl_file_key *key)
+{
+	__u64 check = key_check(key), word, at;
+	__u64 *known = bpf_map_lookup_elem(&files, key);
 	__u32 id;
 
-	if (known)
-		return known;
-	if (next_file_id >= HL_FILE_LIMIT)
-		return NULL;
-	id = __sync_fetch_and_add(&next_file_id, 1);
-	if (id >= HL_FILE_LIMIT)
-		return NULL;
-	*space = (struct hl_file){ .id = id };
-	/* Another CPU may have been faster; then its id counts and ours stays unused. */
-	bpf_map_update_elem(&files, key, space, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&files, key);
+	if (known) {
+		word = *(volatile __u64 *)known;
+		if ((word & ~HL_FILE_ID_MASK) == check)
+			return word & HL_FILE_ID_MASK;
+	}
+	id = take_id(&at);
+	if (id == HL_FILE_NONE)
+		return HL_FILE_NONE;
+	word = check | id;
+	if (bpf_map_update_elem(&files, key, &word, BPF_NOEXIST) == 0)
+		return id;
+	/* Another CPU was faster, or memory is short. Back it goes, unless one was taken since: then it is lost. */
+	__sync_val_compare_and_swap(&ids_taken, at + 1, at);
+	known = bpf_map_lookup_elem(&files, key);
+	word = known ? *(volatile __u64 *)known : 0;
+	return (word & ~HL_FILE_ID_MASK) == check ? word & HL_FILE_ID_MASK : HL_FILE_NONE;
+}
+
+/* The state of file @id, which is in use from here on. */
+static __always_inline struct hl_file *use_file(__u32 id)
+{
+	struct hl_file *file = bpf_map_lookup_elem(&file_states, &id);
+
+	if (file && file->used != epoch)
+		file->used = epoch;
+	return file;
 }
 
 static __always_inline void read_base_name(struct file *file, struct hl_file_event *event)
@@ -70,13 +130,17 @@ static __always_inline void read_base_name(struct file *file, struct hl_file_eve
 		event->name[0] = '\0';
 }
 
-static __always_inline void send_file_event(struct scratch *s, struct hl_file *known, struct file *file,
-					    __u64 start, __u64 end, __u64 offset)
+static __always_inline void send_file_event(struct scratch *s, struct hl_file *known, __u32 id,
+					    struct file *file, __u64 start, __u64 end, __u64 offset)
 {
-	__u64 now = bpf_ktime_get_boot_ns(), ids;
+	__u32 interval = known->settled ? DROPPED_INTERVAL : EVENT_INTERVAL, now;
 	struct hl_file_event *event;
+	__u64 ids;
 
-	if (known->settled || (known->last_event && now - known->last_event < EVENT_INTERVAL_NS))
+	if (known->settled && known->table != HL_TABLE_DROPPED)
+		return;
+	now = bpf_ktime_get_boot_ns() >> 20 | 1;
+	if (known->last_event && now - known->last_event < interval)
 		return;
 	event = bpf_ringbuf_reserve(&file_events, sizeof(*event), 0);
 	if (!event) {
@@ -89,7 +153,7 @@ static __always_inline void send_file_event(struct scratch *s, struct hl_file *k
 	event->start = start;
 	event->end = end;
 	event->offset = offset;
-	event->id = known->id;
+	event->id = id;
 	event->tgid = ids >> 32;
 	event->tid = (__u32)ids;
 	event->reserved = 0;
@@ -100,13 +164,14 @@ static __always_inline void send_file_event(struct scratch *s, struct hl_file *k
 /* The id of an executable that is not, or not yet, mapped where we look: no event, only its number. */
 static __always_inline __u32 exe_file_id(struct scratch *s, struct file *file)
 {
-	struct hl_file *known;
+	__u32 id;
 
 	if (!file)
 		return HL_FILE_NONE;
 	read_file_key(file, &s->file_key);
-	known = get_file(&s->file_key, &s->file);
-	return known ? known->id : HL_FILE_NONE;
+	id = get_file(&s->file_key);
+	use_file(id);
+	return id;
 }
 
 #endif

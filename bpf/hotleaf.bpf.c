@@ -396,7 +396,7 @@ int list_files(struct bpf_iter__task_vma *ctx)
 	struct vm_area_struct *vma = ctx->vma;
 	struct task_struct *task = ctx->task;
 	struct hl_file_event event = {};
-	struct hl_file *known, space;
+	struct hl_file *known;
 	struct file *file;
 
 	if (!task || !vma)
@@ -408,13 +408,13 @@ int list_files(struct bpf_iter__task_vma *ctx)
 	    (use_targets && !bpf_map_lookup_elem(&targets, &event.tgid)))
 		return 0;
 	read_file_key(file, &event.key);
-	known = get_file(&event.key, &space);
+	event.id = get_file(&event.key);
+	known = event.id == HL_FILE_NONE ? NULL : use_file(event.id);
 	if (!known || known->settled)
 		return 0;
 	event.start = vma->vm_start;
 	event.end = vma->vm_end;
 	event.offset = vma->vm_pgoff << PAGE_SHIFT;
-	event.id = known->id;
 	read_base_name(file, &event);
 	bpf_seq_write(ctx->meta->seq, &event, sizeof(event));
 	return 0;

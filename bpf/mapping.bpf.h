@@ -84,6 +84,35 @@ static __always_inline void maple_find(struct scratch *s, __u64 address)
 	}
 }
 
+/* The two words at @place, which is even. 0 where there is no slab. */
+static __always_inline __u64 read_pair(__u32 place)
+{
+	__u32 slab = place / HL_SLAB_WORDS, zero = 0;
+	void *map = bpf_map_lookup_elem(&slabs, &slab);
+	__u64 *pairs = map ? bpf_map_lookup_elem(map, &zero) : NULL;
+
+	return pairs ? pairs[(place & (HL_SLAB_WORDS - 1)) / 2] : 0;
+}
+
+/* Makes scratch.found a mapping of file @id. Returns what is known of it. */
+static __always_inline struct hl_file *describe_file(struct scratch *s, __u32 id, __u64 distance)
+{
+	struct hl_file *known = use_file(id);
+
+	if (!known)
+		return NULL;
+	s->found.kind = MAPPING_FILE;
+	s->found.base = ((__u64)id << HL_FRAME_FILE_SHIFT) + distance;
+	s->found.table = *(volatile __u32 *)&known->table;
+	if (s->found.table >= HL_TABLE_FIRST && s->word == 8) {
+		__u64 pair = read_pair(s->found.table);
+
+		s->found.head.first_page = (__u32)pair;
+		s->found.head.n_pages = pair >> 32;
+	}
+	return known;
+}
+
 /* Fills scratch.found from the mapping structure in scratch.vma, which covers @address and is of this mm. */
 static __always_inline bool describe_mapping(struct scratch *s, __u64 address)
 {
@@ -92,6 +121,7 @@ static __always_inline bool describe_mapping(struct scratch *s, __u64 address)
 	struct hl_file *known;
 	struct file *file;
 	__u64 offset, start, end;
+	__u32 id;
 
 	if (s->vma <= 4096 || BPF_CORE_READ(vma, vm_mm) != mm)
 		return false;
@@ -106,29 +136,21 @@ static __always_inline bool describe_mapping(struct scratch *s, __u64 address)
 	if (!file) {
 		s->found.kind = MAPPING_RAW;
 		s->found.base = HL_FRAME_RAW;
-		if (start == (__u64)BPF_CORE_READ(mm, context.vdso)) {
-			__u64 id = s->word == 4 ? HL_FILE_VDSO32 : HL_FILE_VDSO;
-
-			s->found.kind = MAPPING_FILE;
-			s->found.base = (id << HL_FRAME_FILE_SHIFT) - start;
-			if (s->word == 8)
-				s->found.table = vdso_table;
-		}
+		if (start == (__u64)BPF_CORE_READ(mm, context.vdso))
+			describe_file(s, s->word == 4 ? HL_FILE_VDSO32 : HL_FILE_VDSO, -start);
 		return true;
 	}
 	offset = BPF_CORE_READ(vma, vm_pgoff) << PAGE_SHIFT;
 	read_file_key(file, &s->file_key);
-	known = get_file(&s->file_key, &s->file);
+	id = get_file(&s->file_key);
+	known = id == HL_FILE_NONE ? NULL : describe_file(s, id, offset - start);
 	if (!known) {
 		count_more(HL_COUNTER_FILES_FULL, 1);
 		s->found.kind = MAPPING_RAW;
 		s->found.base = HL_FRAME_RAW;
 		return true;
 	}
-	send_file_event(s, known, file, start, end, offset);
-	s->found.kind = MAPPING_FILE;
-	s->found.base = ((__u64)known->id << HL_FRAME_FILE_SHIFT) + offset - start;
-	s->found.table = known->table;
+	send_file_event(s, known, id, file, start, end, offset);
 	return known->settled;
 }
 
@@ -155,14 +177,16 @@ static __always_inline void mapping_begin(struct scratch *s, struct mm_struct *m
 		.exec_vm = BPF_CORE_READ(mm, exec_vm),
 		.map_count = BPF_CORE_READ(mm, map_count),
 		.lock_seq = read_lock_seq(mm),
-		.generation = files_generation,
+		.generation = *(volatile __u32 *)&files_generation,
+		.epoch = epoch,
 	};
 	int i;
 
 	s->mm = (__u64)mm;
 	if (s->owner.mm == now.mm && s->owner.start_stack == now.start_stack &&
 	    s->owner.exec_vm == now.exec_vm && s->owner.map_count == now.map_count &&
-	    s->owner.lock_seq == now.lock_seq && s->owner.generation == now.generation)
+	    s->owner.lock_seq == now.lock_seq && s->owner.generation == now.generation &&
+	    s->owner.epoch == now.epoch)
 		return;
 	s->owner = now;
 	for (i = 0; i < MAPPING_CACHE; i++)

@@ -29,10 +29,17 @@ const volatile bool use_mappings = true; /* false: kernel's own user stacks, raw
 
 /* State shared with user space through the mapped .bss. */
 __u32 side = 0;
-__u32 files_generation = 0; /* raised when an id may mean another file */
-__u32 next_file_id = HL_FILE_FIRST;
+__u32 files_generation = 0; /* raised when an id may mean another file, or a file has another table */
+__u32 epoch = 1;            /* raised every few seconds: see struct hl_file */
 struct hl_selftest selftest = {};
-struct hl_file_table vdso_table = {}; /* of HL_FILE_VDSO, which is no file */
+
+/*
+ * Ids are taken in turn, so far ids_taken of the ids_given: first all that there are, then those that user
+ * space gave back, the n-th of which stands in free_ids at n, modulo its size.
+ */
+__u64 ids_taken = 0;
+__u64 ids_given = HL_FILE_LIMIT - HL_FILE_FIRST;
+__u32 free_ids[HL_FILE_LIMIT] = {};
 
 /* The inner maps are made by user space, which knows the sizes; these two only say what they look like. */
 struct {
@@ -45,10 +52,19 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536);
+	__uint(max_entries, HL_FILE_LIMIT);
 	__type(key, struct hl_file_key);
-	__type(value, struct hl_file);
+	__type(value, __u64); /* see HL_FILE_ID_MASK */
 } files SEC(".maps");
+
+/* By id, the vDSO's too. User space writes to it through its own mapping. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, HL_FILE_LIMIT);
+	__type(key, __u32);
+	__type(value, struct hl_file);
+} file_states SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -101,15 +117,16 @@ enum mapping_kind {
 struct mapping {
 	__u64 start, end;
 	__u64 base;
-	__u64 kind;
-	struct hl_file_table table;
+	__u32 kind;
+	__u32 table; /* as in struct hl_file, with its head, or no pages */
+	struct hl_table_head head;
 };
 
 /* Which address space the cached mappings belong to; any change empties the cache. */
 struct mapping_owner {
 	__u64 mm, start_stack, exec_vm;
 	__u32 map_count, lock_seq;
-	__u32 generation, reserved;
+	__u32 generation, epoch;
 };
 
 /*
@@ -133,7 +150,7 @@ struct scratch {
 	struct pt_regs leaf;        /* the registers of the sample, or of what a signal interrupted, … */
 	__u64 leaf_valid;           /* … while that is the one being left */
 	__u64 rbx, rbx_valid;       /* of the frame being left, as far as tables follow it */
-	__u64 is_pending;           /* the table of the one being left is still to come */
+	__u64 lacks;                /* HL_WALK_NO_TABLE or _DROPPED if the one being left has none for that */
 	__u64 hash;
 	__u64 slot;          /* what was read from the stack */
 	__u64 chunk_address; /* 0: none */
@@ -144,7 +161,6 @@ struct scratch {
 	struct hl_count_key key;
 	struct hl_count count;
 	struct hl_file_key file_key;
-	struct hl_file file;
 	struct hl_process process;
 	struct hl_stack stack;
 	__u64 kernel[HL_MAX_KERNEL_FRAMES];

@@ -11,16 +11,6 @@
 
 #define PAGE_ROWS_LOG2 10 /* a page of 1,024 bytes has at most as many rows */
 
-/* The word at @index, counted over all slabs. 0 where there is no slab. */
-static __always_inline __u32 read_word(__u32 index)
-{
-	__u32 slab = index / HL_SLAB_WORDS, zero = 0;
-	void *map = bpf_map_lookup_elem(&slabs, &slab);
-	__u32 *words = map ? bpf_map_lookup_elem(map, &zero) : NULL;
-
-	return words ? words[index & (HL_SLAB_WORDS - 1)] : 0;
-}
-
 /* The last of the @n rows from word @first that stands at or before @offset in its page. */
 __noinline __u32 find_row(__u32 first, __u32 n, __u32 offset)
 {
@@ -52,23 +42,20 @@ __noinline __u32 find_row(__u32 first, __u32 n, __u32 offset)
 __noinline int find_rule(__u64 frame)
 {
 	struct scratch *s = get_scratch();
-	__u64 offset = frame & HL_FRAME_OFFSET;
+	__u64 offset = frame & HL_FRAME_OFFSET, pair, page;
 	const struct hl_unwind_rule *rule;
-	__u32 page, index, first, n, id;
+	__u32 id;
 
-	if (!s || s->found.kind != MAPPING_FILE || s->found.table.state != HL_TABLE_LOADED)
+	if (!s)
 		return 0;
-	if (offset >> HL_UNWIND_PAGE_SHIFT < s->found.table.first_page)
+	page = (offset >> HL_UNWIND_PAGE_SHIFT) - s->found.head.first_page;
+	if (page >= s->found.head.n_pages)
 		return 0;
-	page = (offset >> HL_UNWIND_PAGE_SHIFT) - s->found.table.first_page;
-	if (page >= s->found.table.n_pages)
+	pair = read_pair(s->found.table + (__u32)(sizeof(struct hl_table_head) / 4 + 2 * page));
+	if (!(pair >> 32))
 		return 0;
-	index = s->found.table.index + 2 * page;
-	first = read_word(index);
-	n = read_word(index + 1);
-	if (!n)
-		return 0;
-	id = find_row(first, n, offset & ((1 << HL_UNWIND_PAGE_SHIFT) - 1)) & HL_UNWIND_RULE_MASK;
+	id = find_row((__u32)pair, pair >> 32, offset & ((1 << HL_UNWIND_PAGE_SHIFT) - 1)) &
+	     HL_UNWIND_RULE_MASK;
 	rule = bpf_map_lookup_elem(&rules, &id);
 	if (!rule || rule->cfa_kind == HL_CFA_NONE)
 		return 0;

@@ -133,10 +133,20 @@ static __always_inline bool append_frame(struct scratch *s)
 	return true;
 }
 
-/* Where the frame pointer's rule fails, a table that is still to come may be what was missing. */
+/* Where the frame pointer's rule fails, a table that is still to come, or had to go, may be what was missing. */
 static __always_inline bool stop_without_table(struct scratch *s, enum hl_walk_end end)
 {
-	return stop_walk(s, s->is_pending ? HL_WALK_NO_TABLE : end);
+	return stop_walk(s, s->lacks ? s->lacks : end);
+}
+
+/* Why the file of the frame in the scratch has no table, if it may have one at another time. */
+static __always_inline enum hl_walk_end lacking_table(const struct scratch *s)
+{
+	if (s->found.kind != MAPPING_FILE)
+		return 0;
+	return s->found.table == HL_TABLE_PENDING   ? HL_WALK_NO_TABLE
+	       : s->found.table == HL_TABLE_DROPPED ? HL_WALK_DROPPED
+						    : 0;
 }
 
 /* Whether the stack is as empty as in a program's _start. */
@@ -399,7 +409,7 @@ __noinline int walk_step(__u32 unused)
 	if (!s)
 		return 1;
 	by_table = s->has_rule;
-	s->is_pending = s->found.kind == MAPPING_FILE && s->found.table.state == HL_TABLE_PENDING;
+	s->lacks = lacking_table(s);
 	if (by_table && s->rule.cfa_kind == HL_CFA_SIGNAL) {
 		end = step_over_signal(s);
 		s->leaf_valid = 1;

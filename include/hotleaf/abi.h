@@ -34,7 +34,7 @@
 #define HL_FILE_VDSO        1 /* the 64-bit vDSO */
 #define HL_FILE_VDSO32      2
 #define HL_FILE_FIRST       3
-#define HL_FILE_LIMIT       (1u << 19)
+#define HL_FILE_LIMIT       (1u << 16)
 
 /* Stack ids are odd but for these. */
 #define HL_STACK_NONE 0 /* there are no callers */
@@ -53,7 +53,8 @@ enum hl_walk_end {
 	HL_WALK_KERNEL_LIMIT = 8, /* a kernel stack that ended at perf_event_max_stack */
 	HL_WALK_NO_TABLE = 9, /* the file's unwind table is not loaded yet, and there is no frame pointer */
 	HL_WALK_UNSUPPORTED = 10, /* the unwind information uses a form that the table cannot hold */
-	HL_WALK_MAX = 11,
+	HL_WALK_DROPPED = 11,     /* as NO_TABLE, but the table had to go for want of memory */
+	HL_WALK_MAX = 12,
 };
 
 enum hl_mode {
@@ -138,32 +139,41 @@ struct hl_file_key {
 };
 
 /*
- * Where a file's unwind table is. Its page index (struct hl_unwind_page) and its rows lie in slabs of 1 MiB
- * that all files share; a place in them is the number of a word, counted over all slabs. Neither the index
- * nor the rows of one page straddle a slab. n_pages 0: there is no table.
+ * The value of the file map is one word, loaded at once: the id in the low bits, above it a hash of the key.
+ * An element of a deleted file may be another's by the time that its value is read; then the hash disagrees.
  */
-struct hl_file_table {
-	__u32 first_page, n_pages; /* as in struct hl_unwind_table */
-	__u32 index;               /* word of the page index */
-	__u32 state;               /* enum hl_table_state */
+#define HL_FILE_ID_BITS 20
+#define HL_FILE_ID_MASK ((1ULL << HL_FILE_ID_BITS) - 1)
+
+/* What is known of a file, by id. */
+struct hl_file {
+	__u32 table; /* where its unwind table is, or enum hl_table_state */
+	__u32 used;  /* the epoch in which a program last looked for it; epochs are counted by user space */
+	__u32 last_event; /* boot time in units of 2^20 ns; 0: no event was sent */
+	__u32 settled;    /* user space has the file, or gave it up: no more events */
 };
 
+/*
+ * Unwind tables lie in slabs of 1 MiB that all files share; a place in them is the number of a word, counted
+ * over all slabs. A table is a head, behind it its page index (struct hl_unwind_page, with first_row such a
+ * place), and rows anywhere. Head and index begin at an even word and may go on in the next slab, the rows of
+ * one page never do. What a file's `table` leads to does not change while a program may come by.
+ */
+struct hl_table_head {
+	__u32 first_page, n_pages; /* as in struct hl_unwind_table */
+};
+
+/* Smaller than any place of a table. */
 enum hl_table_state {
 	HL_TABLE_PENDING = 0, /* not known yet whether there will be one */
-	HL_TABLE_LOADED = 1,
-	HL_TABLE_NONE = 2, /* the file has no unwind information */
+	HL_TABLE_NONE = 1,    /* the file has no unwind information */
+	HL_TABLE_DROPPED = 2, /* there was no room for it */
+	HL_TABLE_FIRST = 16,  /* the first place */
 };
 
 #define HL_SLAB_WORDS (1u << 18) /* 32-bit words: 1 MiB */
-#define HL_SLABS      256
+#define HL_SLABS      1024
 #define HL_RULES      65536 /* distinct rules over all files; 3,622 ELF files of one host used 5,583 */
-
-struct hl_file {
-	__u64 last_event; /* ns since boot; 0: none was sent */
-	__u32 id;
-	__u32 settled; /* user space has the file, or gave it up: no more events */
-	struct hl_file_table table;
-};
 
 /* A file that user space should open, at once: its process may be gone soon. */
 struct hl_file_event {
@@ -227,5 +237,6 @@ struct hl_selftest {
 _Static_assert(sizeof(struct hl_count_key) == 80, "abi");
 _Static_assert(sizeof(struct hl_count) == 48, "abi");
 _Static_assert(sizeof(struct hl_file_key) == 40, "abi");
+_Static_assert(sizeof(struct hl_file) == 16, "abi");
 
 #endif

@@ -74,7 +74,7 @@ static struct baseline_bpf *start_baseline(const struct hl_event_choice *event)
 /* Files must be settled as in earnest, or their mappings are looked up anew for every frame. */
 static void settle(void *ctx, const struct hl_file_event *event)
 {
-	hl_capture_settle_file(ctx, &event->key, event->id, HL_TABLE_NONE);
+	hl_capture_settle_file(ctx, event->id, HL_TABLE_NONE);
 }
 
 static double per_run(struct baseline_bpf *skel)

@@ -267,7 +267,7 @@ static void on_listed(void *ctx, const struct hl_file_event *e)
 		listed->id = e->id;
 	}
 	if (listed->settle)
-		hl_capture_settle_file(listed->capture, &e->key, e->id, HL_TABLE_NONE);
+		hl_capture_settle_file(listed->capture, e->id, HL_TABLE_NONE);
 }
 
 HL_TEST(files_in_use_are_listed_as_samples_will_name_them)

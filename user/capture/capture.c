@@ -13,8 +13,10 @@
 #include <bpf/libbpf.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "bpf/hotleaf.skel.h"
 #include "capture/event.h"
+#include "capture/tables.h"
 
 static unsigned int max_kernel_frames(void)
 {
@@ -155,6 +157,7 @@ void hl_capture_free(struct hl_capture *capture)
 	if (capture->stats_fd >= 0)
 		(void)close(capture->stats_fd);
 	unload(capture);
+	free(capture->expired);
 	free(capture);
 }
 
@@ -193,6 +196,9 @@ int hl_capture_start(struct hl_capture *capture, struct hl_err *err)
 {
 	int code;
 
+	/* A new epoch, and the next: what was only listed is not in use. */
+	capture->skel->data->epoch += 2;
+	capture->started_ns = hl_monotonic_ns();
 	/* Run times are counted only while this descriptor is open. Not having them is no failure. */
 	capture->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	code = hl_cpus_update(capture, err);
@@ -218,6 +224,7 @@ int hl_capture_read_files(struct hl_capture *capture, hl_capture_file_fn fn, voi
 	capture->file_fn = fn;
 	capture->file_ctx = ctx;
 	n = ring_buffer__consume(capture->ring);
+	__atomic_add_fetch(&capture->n_reads, 1, __ATOMIC_RELEASE);
 	return n < 0 ? n : 0;
 }
 
@@ -311,4 +318,7 @@ void hl_capture_stats(struct hl_capture *capture, struct hl_capture_stats *ret)
 	for (size_t i = 0; i < capture->n_events; i++)
 		ret->cpus += capture->events[i].fd >= 0;
 	ret->map_bytes = all_map_memory(capture);
+	ret->table_bytes = hl_tables_bytes(capture);
+	ret->tables_dropped = __atomic_load_n(&capture->tables->n_dropped, __ATOMIC_RELAXED);
+	ret->tables_refused = __atomic_load_n(&capture->tables->n_refused, __ATOMIC_RELAXED);
 }

@@ -20,6 +20,7 @@ struct hl_capture_options {
 	unsigned int map_samples;   /* distinct samples between two drains; 0: by CPUs and frequency */
 	unsigned int map_stacks;    /* distinct stacks between two drains; 0: twice as many */
 	unsigned int map_processes; /* 0: 8,192 */
+	unsigned int unwind_mb;     /* most memory of unwind tables, MiB, at most 1,024; 0: 128 */
 	bool only_targets;          /* sample only processes given by hl_capture_add_target() */
 	bool kernel_walk;           /* do not walk in the program: as where the self-test fails */
 	unsigned int slow_us;       /* tests: time that the program loses in each run */
@@ -69,24 +70,48 @@ int hl_capture_read_files(struct hl_capture *capture, hl_capture_file_fn fn, voi
  */
 int hl_capture_list_files(struct hl_capture *capture, hl_capture_file_fn fn, void *ctx);
 /*
- * No more events for the file of this key and id: it was opened, or never will be. @state says whether an
- * unwind table may still come (PENDING) or not (NONE). Another thread than that of the drains may call it.
+ * No more events for the file with this id: it was opened, or never will be. @state says whether an unwind
+ * table may still come (PENDING) or not (NONE). A table that it has goes. From here to
+ * hl_capture_reuse_file(), all calls must come from one thread; it may be another than that of the drains.
  */
-void hl_capture_settle_file(struct hl_capture *capture, const struct hl_file_key *key, uint32_t id,
-			    enum hl_table_state state);
+void hl_capture_settle_file(struct hl_capture *capture, uint32_t id, enum hl_table_state state);
 
 /*
- * Loads a file's unwind table, from @bytes as in hotleaf/unwind.h, which must have been checked. @key NULL
- * is the vDSO's. The file counts as settled. 0 or -errno: then it goes on without a table.
+ * Loads a file's unwind table, from @bytes as in hotleaf/unwind.h, which must have been checked; HL_FILE_VDSO
+ * is a file, too. It takes the place of the one before. The file counts as settled. Where memory is short, the
+ * tables that were not used for longest go, which may take some milliseconds. 0 or -errno: then it goes on
+ * without a table. -ENOSPC: there was no room, as those that are there are in use now; when the file is sampled
+ * again, after some seconds, there will be another event of it.
  */
-int hl_capture_load_table(struct hl_capture *capture, const struct hl_file_key *key, uint32_t id,
-			  const void *bytes, struct hl_err *err);
+int hl_capture_load_table(struct hl_capture *capture, uint32_t id, const void *bytes, struct hl_err *err);
+
+/* HL_TABLE_FIRST: it is loaded. An event of a file that is open and DROPPED asks for its table. */
+enum hl_table_state hl_capture_table_state(const struct hl_capture *capture, uint32_t id);
+
+/*
+ * For captures without an end: forgets the files that no program has met in the last @unused_s seconds, their
+ * tables too, and hands the id of each to @fn. A file that is met again has another id from now on. An id may
+ * still stand in what was sampled: the caller keeps what it knows of the file until hl_capture_reuse_file()
+ * has succeeded. Takes some milliseconds. 0 or -errno.
+ */
+typedef void (*hl_capture_expired_fn)(void *ctx, uint32_t id);
+int hl_capture_expire_files(struct hl_capture *capture, unsigned int unused_s, hl_capture_expired_fn fn,
+			    void *ctx, struct hl_err *err);
+/*
+ * Lets programs give the expired @id to another file. To be called when every window that it may stand in was
+ * resolved: those that were filled up to the third drain after it expired. -EBUSY before that drain, or before
+ * file events were read twice: try again later.
+ */
+int hl_capture_reuse_file(struct hl_capture *capture, uint32_t id);
 
 struct hl_capture_stats {
 	struct hl_counters counters; /* since the start, all CPUs */
 	uint64_t expected;           /* samples due by the clock; 0 where the event does not tell */
 	uint64_t program_ns;         /* spent in the sampling program; 0 where the kernel does not tell */
 	uint64_t map_bytes;          /* memory of all BPF maps, as the kernel accounts it */
+	uint64_t table_bytes;        /* of these the slabs of unwind tables, which the cap is for */
+	uint64_t tables_dropped;     /* unwind tables that had to go for others */
+	uint64_t tables_refused;     /* that found no room: once for each try */
 	unsigned int cpus;           /* with an event now */
 	bool program_ns_known;
 };

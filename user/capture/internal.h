@@ -36,6 +36,10 @@ struct hl_capture {
 	struct hl_side sides[2];
 	struct hl_batch batch;
 	struct hl_tables *tables;
+	struct hl_expired *expired; /* by file id; NULL: none was yet */
+	uint64_t n_drains, n_reads; /* of sides, of file events; atomic */
+	uint64_t started_ns;
+	uint32_t epoch_seen;         /* since then */
 	struct hl_cpu_event *events; /* by CPU number */
 	size_t n_events;
 	uint64_t gone_enabled_ns; /* enabled time of events that were closed */
@@ -59,6 +63,13 @@ int hl_tables_publish(struct hl_capture *capture, struct hl_err *err);
 void hl_tables_done(struct hl_capture *capture);
 /* Memory of the slabs, in bytes. */
 uint64_t hl_tables_bytes(const struct hl_capture *capture);
+/* Makes programs forget what they remember of tables, and frees what is dead once they have. */
+void hl_tables_bury(struct hl_capture *capture);
+
+/* expire.c: begins a new epoch when it is time. */
+void hl_epoch_advance(struct hl_capture *capture);
+/* Whether @id is of no file now: what is said of it comes late. */
+bool hl_files_is_expired(const struct hl_capture *capture, uint32_t id);
 
 /* cpus.c: opens and closes events so that they match the CPUs online. */
 int hl_cpus_update(struct hl_capture *capture, struct hl_err *err);

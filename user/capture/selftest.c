@@ -94,11 +94,11 @@ static uint64_t inode_of_file(const struct test *t, uint32_t id)
 {
 	int fd = bpf_map__fd(t->capture->skel->maps.files);
 	struct hl_file_key key, *at = NULL;
-	struct hl_file file;
+	uint64_t word;
 
 	while (bpf_map_get_next_key(fd, at, &key) == 0) {
 		at = &key;
-		if (bpf_map_lookup_elem(fd, &key, &file) == 0 && file.id == id)
+		if (bpf_map_lookup_elem(fd, &key, &word) == 0 && (word & HL_FILE_ID_MASK) == id)
 			return key.inode;
 	}
 	return 0;

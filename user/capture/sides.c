@@ -196,6 +196,7 @@ int hl_capture_drain(struct hl_capture *capture, struct hl_window *window, struc
 	const struct hl_side *idle = &capture->sides[old];
 	int code;
 
+	hl_epoch_advance(capture);
 	*side = old ^ 1;
 	/*
 	 * Replacing an element of an outer map makes the kernel wait for an RCU grace period before it
@@ -212,5 +213,6 @@ int hl_capture_drain(struct hl_capture *capture, struct hl_window *window, struc
 		code = drain_map(idle->counts, batch->keys, batch->counts, take_counts, capture, window);
 	if (code)
 		return hl_err_errno(err, code, "cannot drain the sample maps");
+	__atomic_add_fetch(&capture->n_drains, 1, __ATOMIC_RELEASE);
 	return capture->started ? hl_cpus_update(capture, err) : 0;
 }

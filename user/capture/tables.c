@@ -1,13 +1,44 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Unwind tables in the maps that the program reads.
+ * Unwind tables in the maps that programs read: loaded, replaced and freed while programs walk.
  *
- * Rows and page indexes of all files share slabs of 1 MiB, which user space maps and fills by plain stores;
- * equal rules of all files share one entry of the rule map. While a table is written nothing points to it:
- * it becomes visible by one write to the file's entry, after which a new generation number makes every CPU
- * forget the mappings that it remembers without the table.
+ * A program runs in the sampling interrupt and takes no lock. What it reads for one frame is a chain: the
+ * file's state (one word: the table's place), head, page index, rows, rule. Three things make every chain that
+ * it can follow one table, whole:
+ *
+ *   - A table is written while nothing leads to it, and appears by one store, of its place into the file's
+ *     state. Nothing that a place leads to is changed while the state holds it. So a run that loads the word
+ *     has either the old table or the new one, or none, never a mixture.
+ *   - To replace or drop a table is one store to the same word. The old words stay as they are: the table is
+ *     dead, but a run may have loaded its place before.
+ *   - They are used again only after a grace period, at whose end no run can still know the place.
+ *
+ * The last needs care, since each CPU keeps the mappings of the process that it saw last, with the places and
+ * heads of their tables, over many runs (bpf/mapping.bpf.h). A run throws them away if files_generation is
+ * not what it was when they were put there. The order here is: store the state, raise the generation, then
+ * wait for the grace period. A run reads the generation first, at its begin. If it reads the new one, then all
+ * that it finds in its cache was looked up by runs that had read the new one too, hence after the store: no
+ * old place is in it. If it reads the old one, it began before the wait and has ended when the wait ends; what
+ * it leaves in the cache is marked with the old generation, and thrown away by the next run. So after the wait
+ * no run has an old place, nor can it get one. (x86 keeps stores in order, and loads; so does the release of
+ * the generation.) Within one walk the generation does not change, be it raised in between: some mappings then
+ * have the old table and some the new, each frame is unwound by one of them, and both are right.
+ *
+ * The wait is that of sides.c: the kernel waits for an RCU grace period when an element of an outer map is
+ * replaced, and every run lies in an RCU section. It takes some milliseconds and is needed only where
+ * something is freed, never to load a table of a new file.
+ *
+ * Memory: the words of all tables are one line of numbers, as long as the cap allows, on which extents are
+ * taken where they first fit (extents.c); a slab of 1 MiB is made when the first of its words is taken and goes
+ * with the last (slabs.c). A page's rows must not straddle slabs, so rows are laid in chunks; an index may go
+ * on in the next slab, so that files of any size have one. Where a table finds no room the coldest go: those
+ * whose files no program has met for longest, by the epoch in the file's state. A program writes it there when
+ * it looks the file up, which it does at least once in an epoch, as a new epoch empties the caches too: that
+ * costs nothing a frame. What is in use now does not go for something else in use now, or two halves of a
+ * working set would drive each other out for ever: the new table is refused then, and asked for again later.
+ * Both are counted, and stacks that would have needed the table say so.
  */
-#include "capture/internal.h"
+#include "capture/tables.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,21 +50,17 @@
 #include <bpf/libbpf.h>
 
 #include "base/cleanup.h"
-#include "base/hash.h"
-#include "base/mem.h"
 #include "bpf/hotleaf.skel.h"
-#include <hotleaf/unwind.h>
+#include "capture/internal.h"
 
-enum { SLAB_BYTES = HL_SLAB_WORDS * sizeof(uint32_t) };
-
-struct hl_tables {
-	int fds[HL_SLABS];
-	uint32_t *slabs[HL_SLABS]; /* mapped */
-	uint32_t n_slabs;
-	uint32_t used;                /* words of the last slab */
-	struct hl_unwind_rule *rules; /* mapped */
-	uint32_t n_rules;
-	struct hl_index rule_index;
+enum {
+	DEFAULT_MB = 128,
+	CHUNK_WORDS = HL_SLAB_WORDS / 8,               /* of rows; at least a page's 1,024 */
+	HEAD_WORDS = sizeof(struct hl_table_head) / 4, /* likewise HL_UNWIND_PAGE's below */
+	ENTRY_WORDS = sizeof(struct hl_unwind_page) / 4,
+	HOT_EPOCHS = 2, /* used in this one or the one before: in use now */
+	RULE_BYTES = HL_RULES * sizeof(struct hl_unwind_rule),
+	STATE_BYTES = HL_FILE_LIMIT * sizeof(struct hl_file),
 };
 
 /* The parts of a table's bytes, which hl_unwind_check() has accepted. */
@@ -44,44 +71,29 @@ struct parts {
 	const uint32_t *rows;
 };
 
-static int add_slab(struct hl_tables *tables)
+static struct parts parts_of(const void *bytes)
 {
-	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-	uint32_t n = tables->n_slabs;
-	void *mapped;
-	int fd;
+	struct parts t = { .head = bytes };
 
-	if (n == HL_SLABS)
-		return -ENOSPC;
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "hl_slab", sizeof(uint32_t), SLAB_BYTES, 1, &opts);
-	if (fd < 0)
-		return fd;
-	mapped = mmap(NULL, SLAB_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (mapped == MAP_FAILED) {
-		int code = -errno;
-
-		(void)close(fd);
-		return code;
-	}
-	tables->fds[n] = fd;
-	tables->slabs[n] = mapped;
-	tables->n_slabs = n + 1;
-	tables->used = 0;
-	return 0;
+	t.rules = (const void *)(t.head + 1);
+	t.pages = (const void *)(t.rules + t.head->n_rules);
+	t.rows = (const void *)(t.pages + t.head->n_pages);
+	return t;
 }
 
 int hl_tables_make(struct hl_capture *capture, struct hl_err *err)
 {
+	uint32_t slabs = capture->options.unwind_mb ? capture->options.unwind_mb : DEFAULT_MB;
 	struct hl_tables *tables = calloc(1, sizeof(*tables));
 	int code, copy;
 
 	if (!tables)
 		return hl_err_set(err, -ENOMEM, "no memory for the unwind tables");
 	capture->tables = tables;
-	code = add_slab(tables);
+	code = hl_slabs_init(&tables->slabs, slabs < HL_SLABS ? slabs : HL_SLABS);
 	if (code)
 		return hl_err_errno(err, code, "cannot create the map of unwind tables");
-	copy = dup(tables->fds[0]); /* libbpf closes the one it is given */
+	copy = dup(tables->slabs.items[0].fd); /* libbpf closes the one it is given */
 	code = copy < 0 ? -errno : bpf_map__set_inner_map_fd(capture->skel->maps.slabs, copy);
 	if (code) {
 		hl_cleanup_close(&copy);
@@ -90,26 +102,47 @@ int hl_tables_make(struct hl_capture *capture, struct hl_err *err)
 	return 0;
 }
 
-static int publish_slab(struct hl_capture *capture, uint32_t slab)
+static void *map_map(const struct bpf_map *map, size_t bytes)
 {
-	return bpf_map_update_elem(bpf_map__fd(capture->skel->maps.slabs), &slab, &capture->tables->fds[slab],
-				   BPF_ANY);
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	return at == MAP_FAILED ? NULL : at;
 }
 
 int hl_tables_publish(struct hl_capture *capture, struct hl_err *err)
 {
 	struct hl_tables *tables = capture->tables;
-	int code = publish_slab(capture, 0);
+	int code = hl_slabs_publish(&tables->slabs, bpf_map__fd(capture->skel->maps.slabs));
 
 	if (code)
 		return hl_err_errno(err, code, "cannot fill the map of unwind tables");
-	tables->rules = mmap(NULL, HL_RULES * sizeof(*tables->rules), PROT_READ | PROT_WRITE, MAP_SHARED,
-			     bpf_map__fd(capture->skel->maps.rules), 0);
-	if (tables->rules == MAP_FAILED) {
-		tables->rules = NULL;
+	tables->rule_map = map_map(capture->skel->maps.rules, RULE_BYTES);
+	if (!tables->rule_map)
 		return hl_err_errno(err, -errno, "cannot map the unwind rules");
-	}
+	tables->states = map_map(capture->skel->maps.file_states, STATE_BYTES);
+	if (!tables->states)
+		return hl_err_errno(err, -errno, "cannot map the states of files");
+	if (hl_rules_init(&tables->rules, tables->rule_map, HL_RULES))
+		return hl_err_set(err, -ENOMEM, "no memory for the unwind rules");
 	return 0;
+}
+
+static void free_table(struct hl_table *table)
+{
+	if (!table)
+		return;
+	free(table->extents);
+	free(table->rules);
+	free(table);
+}
+HL_DEFINE_CLEANUP(struct hl_table, free_table)
+
+static void free_list(struct hl_table *table)
+{
+	for (struct hl_table *next; table; table = next) {
+		next = table->next;
+		free_table(table);
+	}
 }
 
 void hl_tables_done(struct hl_capture *capture)
@@ -118,165 +151,245 @@ void hl_tables_done(struct hl_capture *capture)
 
 	if (!tables)
 		return;
-	for (uint32_t i = 0; i < tables->n_slabs; i++) {
-		(void)munmap(tables->slabs[i], SLAB_BYTES);
-		(void)close(tables->fds[i]);
-	}
-	if (tables->rules)
-		(void)munmap(tables->rules, HL_RULES * sizeof(*tables->rules));
-	hl_index_done(&tables->rule_index);
+	free_list(tables->loaded);
+	free_list(tables->dead);
+	hl_rules_done(&tables->rules);
+	hl_slabs_done(&tables->slabs);
+	if (tables->rule_map)
+		(void)munmap(tables->rule_map, RULE_BYTES);
+	if (tables->states)
+		(void)munmap(tables->states, STATE_BYTES);
 	free(tables);
 	capture->tables = NULL;
 }
 
 uint64_t hl_tables_bytes(const struct hl_capture *capture)
 {
-	return (uint64_t)capture->tables->n_slabs * SLAB_BYTES;
+	return (uint64_t)__atomic_load_n(&capture->tables->slabs.n_backed, __ATOMIC_RELAXED) * HL_SLAB_WORDS *
+	       sizeof(uint32_t);
 }
 
-struct wanted_rule {
-	const struct hl_unwind_rule *rules;
-	const struct hl_unwind_rule *rule;
-};
-
-static int same_rule(const void *ctx, uint32_t position)
+/* Gives back the first @n extents of @table, and its rules: nothing reads them. */
+static void release(struct hl_tables *tables, struct hl_table *table, size_t n)
 {
-	const struct wanted_rule *w = ctx;
-
-	return memcmp(&w->rules[position], w->rule, sizeof(*w->rule)) == 0;
+	for (size_t i = 0; i < n; i++)
+		hl_slabs_give(&tables->slabs, table->extents[i].start, table->extents[i].len);
+	for (uint32_t i = 0; i < table->n_rules; i++)
+		hl_rules_give(&tables->rules, table->rules[i]);
+	table->n_rules = 0;
 }
 
-/* The shared number of @rule. -ENOSPC when the rule map is full. */
-static int share_rule(struct hl_tables *tables, const struct hl_unwind_rule *rule, uint32_t *ret)
+void hl_tables_point(struct hl_tables *tables, uint32_t id, uint32_t word)
 {
-	struct wanted_rule wanted = { tables->rules, rule };
-	uint64_t hash = hl_hash(rule, sizeof(*rule), 0);
-	uint32_t at = hl_index_find(&tables->rule_index, hash, same_rule, &wanted);
+	struct hl_file *state = &tables->states[id];
 
-	if (at == HL_INDEX_NONE) {
-		at = tables->n_rules;
-		if (at == HL_RULES)
-			return -ENOSPC;
-		if (hl_index_add(&tables->rule_index, hash, at))
-			return -ENOMEM;
-		tables->rules[at] = *rule;
-		tables->n_rules++;
+	__atomic_store_n(&state->table, word, __ATOMIC_RELEASE);
+	for (struct hl_table **at = &tables->loaded; *at; at = &(*at)->next) {
+		struct hl_table *table = *at;
+
+		if (table->file != id || table->extents[0].start == word)
+			continue;
+		*at = table->next;
+		table->next = tables->dead;
+		tables->dead = table;
+		return;
 	}
-	*ret = at;
-	return 0;
 }
 
-/* Room for @words words in one slab; @ret is the number of the first, counted over all slabs. */
-static int take_words(struct hl_capture *capture, uint32_t words, uint32_t *ret)
+void hl_tables_bury(struct hl_capture *capture)
 {
 	struct hl_tables *tables = capture->tables;
-	int code;
+	struct hl_table *table;
 
-	if (words > HL_SLAB_WORDS)
-		return -E2BIG;
-	if (HL_SLAB_WORDS - tables->used < words) {
-		code = add_slab(tables);
-		if (!code)
-			code = publish_slab(capture, tables->n_slabs - 1);
-		if (code)
-			return code;
-	}
-	*ret = (tables->n_slabs - 1) * HL_SLAB_WORDS + tables->used;
-	tables->used += words;
-	return 0;
-}
-
-static uint32_t *word_at(const struct hl_tables *tables, uint32_t word)
-{
-	return &tables->slabs[word / HL_SLAB_WORDS][word % HL_SLAB_WORDS];
-}
-
-/* Copies the rows of one page, with shared numbers for the rules, and fills its entry of the page index. */
-static int copy_page(struct hl_capture *capture, const struct parts *t, const uint32_t *shared, uint32_t page,
-		     uint32_t *entry)
-{
-	const struct hl_unwind_page *from = &t->pages[page];
-	uint32_t first, *to;
-	int code;
-
-	entry[0] = entry[1] = 0;
-	if (!from->n_rows)
-		return 0;
-	code = take_words(capture, from->n_rows, &first);
-	if (code)
-		return code;
-	to = word_at(capture->tables, first);
-	for (uint32_t i = 0; i < from->n_rows; i++) {
-		uint32_t row = t->rows[from->first_row + i];
-
-		to[i] = (row & ~HL_UNWIND_RULE_MASK) | shared[row & HL_UNWIND_RULE_MASK];
-	}
-	entry[0] = first;
-	entry[1] = from->n_rows;
-	return 0;
-}
-
-static int copy_table(struct hl_capture *capture, const struct parts *t, struct hl_file_table *ret)
-{
-	_cleanup_free_ uint32_t *shared = calloc(t->head->n_rules + 1, sizeof(*shared));
-	uint32_t index, *entries;
-	int code = shared ? 0 : -ENOMEM;
-
-	for (uint32_t i = 0; i < t->head->n_rules && !code; i++)
-		code = share_rule(capture->tables, &t->rules[i], &shared[i]);
-	if (!code)
-		code = take_words(capture, 2 * t->head->n_pages, &index);
-	if (code)
-		return code;
-	entries = word_at(capture->tables, index);
-	for (uint32_t page = 0; page < t->head->n_pages && !code; page++)
-		code = copy_page(capture, t, shared, page, entries + 2 * (size_t)page);
-	if (code)
-		return code;
-	*ret = (struct hl_file_table){ .first_page = t->head->first_page,
-				       .n_pages = t->head->n_pages,
-				       .index = index,
-				       .state = HL_TABLE_LOADED };
-	return 0;
-}
-
-static void publish_table(struct hl_capture *capture, const struct hl_file_key *key, uint32_t id,
-			  const struct hl_file_table *table)
-{
-	struct hl_file file = { .id = id, .settled = 1, .table = *table };
-	int tries = 10;
-
-	/* The program may hold the bucket, or the kernel be short of memory for a moment. */
-	if (key)
-		while (bpf_map_update_elem(bpf_map__fd(capture->skel->maps.files), key, &file, BPF_EXIST) &&
-		       --tries)
-			(void)usleep(1000);
-	else
-		capture->skel->bss->vdso_table = *table;
 	__atomic_add_fetch(&capture->skel->bss->files_generation, 1, __ATOMIC_RELEASE);
+	/* Where the kernel refuses to wait, what is dead stays. */
+	if (!tables->dead || !hl_slabs_wait(&tables->slabs))
+		return;
+	while ((table = tables->dead)) {
+		tables->dead = table->next;
+		release(tables, table, table->n_extents);
+		free_table(table);
+	}
 }
 
-void hl_capture_settle_file(struct hl_capture *capture, const struct hl_file_key *key, uint32_t id,
-			    enum hl_table_state state)
+/* The loaded table that was not used for longest; NULL if all are in use. */
+static const struct hl_table *find_coldest(const struct hl_capture *capture)
 {
-	publish_table(capture, key, id, &(struct hl_file_table){ .state = state });
+	const struct hl_table *coldest = NULL, *table;
+	uint32_t epoch = capture->skel->data->epoch, most = HOT_EPOCHS - 1;
+
+	for (table = capture->tables->loaded; table; table = table->next) {
+		uint32_t age = epoch - capture->tables->states[table->file].used;
+
+		if (table->file == HL_FILE_VDSO || age <= most)
+			continue;
+		coldest = table;
+		most = age;
+	}
+	return coldest;
 }
 
-int hl_capture_load_table(struct hl_capture *capture, const struct hl_file_key *key, uint32_t id,
-			  const void *bytes, struct hl_err *err)
+/* Drops the coldest tables until @words words should be free. False: there was none to drop. */
+static bool make_room(struct hl_capture *capture, uint32_t words)
 {
-	struct parts t = { .head = bytes };
-	struct hl_file_table table;
+	struct hl_tables *tables = capture->tables;
+	uint64_t have = tables->slabs.extents.free_total;
+	const struct hl_table *table;
+	bool dropped = false;
+
+	/* One at least: there may be room enough, but in pieces. */
+	while ((have < words || !dropped) && (table = find_coldest(capture))) {
+		have += table->words;
+		hl_tables_point(tables, table->file, HL_TABLE_DROPPED);
+		__atomic_add_fetch(&tables->n_dropped, 1, __ATOMIC_RELAXED);
+		dropped = true;
+	}
+	if (dropped)
+		hl_tables_bury(capture);
+	return dropped && !tables->dead;
+}
+
+static int add_extent(struct hl_table *table, uint32_t len)
+{
+	int code = hl_grow(&table->extents, &table->cap_extents, table->n_extents + 1,
+			   sizeof(*table->extents), HL_SLABS * HL_SLAB_WORDS);
+
+	if (code)
+		return code;
+	table->extents[table->n_extents++] = (struct hl_extent){ .len = len };
+	table->words += len;
+	return 0;
+}
+
+/* Which extents the table needs. A small one is a single one. */
+static int plan_extents(const struct parts *t, struct hl_table *table)
+{
+	uint32_t index = HEAD_WORDS + ENTRY_WORDS * t->head->n_pages, chunk = 0;
 	int code;
 
-	t.rules = (const void *)(t.head + 1);
-	t.pages = (const void *)(t.rules + t.head->n_rules);
-	t.rows = (const void *)(t.pages + t.head->n_pages);
-	code = copy_table(capture, &t, &table);
-	if (code) {
-		hl_capture_settle_file(capture, key, id, HL_TABLE_NONE);
-		return hl_err_errno(err, code, "cannot load an unwind table of %u rows", t.head->n_rows);
+	if (index + t->head->n_rows <= CHUNK_WORDS)
+		return add_extent(table, index + t->head->n_rows);
+	code = add_extent(table, index);
+	for (uint32_t page = 0; page < t->head->n_pages && !code; page++) {
+		uint32_t n = t->pages[page].n_rows;
+
+		if (chunk + n > CHUNK_WORDS) {
+			code = add_extent(table, chunk);
+			chunk = 0;
+		}
+		chunk += n;
 	}
-	publish_table(capture, key, id, &table);
+	return code || !chunk ? code : add_extent(table, chunk);
+}
+
+static int take_extents(struct hl_capture *capture, struct hl_table *table)
+{
+	struct hl_tables *tables = capture->tables;
+	size_t i;
+	int code;
+
+	if (table->words > tables->slabs.n * HL_SLAB_WORDS - HL_TABLE_FIRST)
+		return -ENOSPC;
+	do {
+		code = 0;
+		for (i = 0; i < table->n_extents && !code; i++)
+			code = hl_slabs_take(&tables->slabs, table->extents[i].len,
+					     table->n_extents == 1 || i > 0, &table->extents[i].start);
+		if (!code)
+			return 0;
+		while (--i > 0)
+			hl_slabs_give(&tables->slabs, table->extents[i - 1].start, table->extents[i - 1].len);
+	} while (code == -ENOSPC && make_room(capture, table->words));
+	return code;
+}
+
+static int take_rules(struct hl_tables *tables, const struct parts *t, struct hl_table *table)
+{
+	int code = 0;
+
+	table->rules = calloc(t->head->n_rules + 1, sizeof(*table->rules));
+	if (!table->rules)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->head->n_rules && !code; i++) {
+		code = hl_rules_take(&tables->rules, &t->rules[i], &table->rules[i]);
+		table->n_rules += !code;
+	}
+	return code;
+}
+
+/* Writes head, index and rows into the extents, in the order that they were planned in. */
+static void write_words(const struct hl_tables *tables, const struct parts *t, const struct hl_table *table)
+{
+	const struct hl_extent *extent = table->extents;
+	uint32_t entry = extent->start + HEAD_WORDS, at = entry + ENTRY_WORDS * t->head->n_pages;
+	struct hl_table_head *head = (void *)hl_slabs_word(&tables->slabs, extent->start);
+	uint32_t *to;
+
+	*head = (struct hl_table_head){ t->head->first_page, t->head->n_pages };
+	for (uint32_t page = 0; page < t->head->n_pages; page++, entry += ENTRY_WORDS) {
+		const struct hl_unwind_page *from = &t->pages[page];
+		struct hl_unwind_page *out = (void *)hl_slabs_word(&tables->slabs, entry);
+
+		*out = (struct hl_unwind_page){ 0 };
+		if (!from->n_rows)
+			continue;
+		if (at + from->n_rows > extent->start + extent->len)
+			at = (++extent)->start;
+		*out = (struct hl_unwind_page){ at, from->n_rows };
+		to = hl_slabs_word(&tables->slabs, at);
+		for (uint32_t i = 0; i < from->n_rows; i++) {
+			uint32_t row = t->rows[from->first_row + i];
+
+			to[i] = (row & ~HL_UNWIND_RULE_MASK) | table->rules[row & HL_UNWIND_RULE_MASK];
+		}
+		at += from->n_rows;
+	}
+}
+
+void hl_capture_settle_file(struct hl_capture *capture, uint32_t id, enum hl_table_state state)
+{
+	if (hl_files_is_expired(capture, id))
+		return;
+	capture->tables->states[id].settled = 1;
+	hl_tables_point(capture->tables, id, state);
+	hl_tables_bury(capture);
+}
+
+enum hl_table_state hl_capture_table_state(const struct hl_capture *capture, uint32_t id)
+{
+	uint32_t word = id < HL_FILE_LIMIT ? capture->tables->states[id].table : (uint32_t)HL_TABLE_NONE;
+
+	return word < HL_TABLE_FIRST ? word : HL_TABLE_FIRST;
+}
+
+int hl_capture_load_table(struct hl_capture *capture, uint32_t id, const void *bytes, struct hl_err *err)
+{
+	_cleanup_(free_tablep) struct hl_table *table = calloc(1, sizeof(*table));
+	struct hl_tables *tables = capture->tables;
+	struct parts t = parts_of(bytes);
+	int code;
+
+	if (hl_files_is_expired(capture, id))
+		return hl_err_set(err, -ESTALE, "file %u is no longer known", id);
+	code = table ? plan_extents(&t, table) : -ENOMEM;
+	if (!code)
+		code = take_rules(tables, &t, table);
+	if (!code)
+		code = take_extents(capture, table);
+	if (code) {
+		if (table)
+			release(tables, table, 0);
+		__atomic_add_fetch(&tables->n_refused, 1, __ATOMIC_RELAXED);
+		hl_capture_settle_file(capture, id, HL_TABLE_DROPPED);
+		return hl_err_errno(err, code, "no room for an unwind table of %u rows", t.head->n_rows);
+	}
+	table->file = id;
+	write_words(tables, &t, table);
+	tables->states[id].settled = 1;
+	table->next = tables->loaded;
+	tables->loaded = table;
+	hl_tables_point(tables, id, table->extents[0].start);
+	TAKE_PTR(table);
+	hl_tables_bury(capture);
 	return 0;
 }

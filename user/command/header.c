@@ -106,6 +106,18 @@ static void add_notes(struct hl_header *h, const struct hl_session *session,
 		add_note(h, skid);
 }
 
+static void note_room(struct hl_header *h, const struct hl_capture_stats *stats)
+{
+	if (!stats->tables_dropped && !stats->tables_refused)
+		return;
+	(void)snprintf(
+		h->room_note, sizeof(h->room_note),
+		"unwind tables found no room below --unwind-memory: %llu unused for longest were dropped, "
+		"%llu times one was not loaded",
+		(unsigned long long)stats->tables_dropped, (unsigned long long)stats->tables_refused);
+	add_note(h, h->room_note);
+}
+
 static void fill_host(struct hl_header *h)
 {
 	struct utsname uts;
@@ -154,4 +166,5 @@ void hl_header_fill(struct hl_header *h, const struct hl_session *session,
 	};
 	add_losses(h, &stats.counters, stats.expected, window, counts);
 	add_notes(h, session, event, window);
+	note_room(h, &stats);
 }

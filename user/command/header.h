@@ -13,7 +13,7 @@ struct hl_header {
 	struct hl_profile_meta meta;
 	struct hl_loss losses[HL_COUNTER_MAX + HL_WALK_MAX + 16];
 	const char *notes[8];
-	char host[256], kernel[256], walk_note[400];
+	char host[256], kernel[256], walk_note[400], room_note[200];
 };
 
 /* Everything that a recording knows about itself, in the form that every output shows. */

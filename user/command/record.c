@@ -28,7 +28,7 @@ struct record {
 	bool all_cpus, call_graph, kernel_walk;
 	struct hl_numbers pids;
 	uint64_t duration_ns;
-	uint32_t frequency, max_depth, map_samples, map_stacks, map_processes, slow_us;
+	uint32_t frequency, max_depth, map_samples, map_stacks, map_processes, unwind_mb, slow_us;
 	const char *event, *format;
 	struct hl_words outputs;
 	int leaf, syntax;
@@ -72,6 +72,9 @@ static const struct hl_option options[] = {
 	  .help = "distinct stacks a second; without it twice the samples" },
 	{ "map-processes", 0, HL_UINT(struct record, map_processes), .max = 1 << 20, .metavar = "N",
 	  .help = "processes a second; without it 8192" },
+	{ "unwind-memory", 0, HL_UINT(struct record, unwind_mb), .min = 1, .max = HL_SLABS,
+	  .default_text = "128", .metavar = "MB",
+	  .help = "memory of unwind tables; beyond it those unused for longest go, and are counted" },
 	{ "kernel-walk", 0, HL_FLAG(struct record, kernel_walk), .hidden = true,
 	  .help = "walk user stacks as where the self-test fails" },
 	{ "slow-program", 0, HL_UINT(struct record, slow_us), .max = 10000, .hidden = true,
@@ -207,6 +210,7 @@ static int prepare(struct run *run, char **rest, struct hl_err *err)
 		.map_samples = c->map_samples,
 		.map_stacks = c->map_stacks,
 		.map_processes = c->map_processes,
+		.unwind_mb = c->unwind_mb,
 		.only_targets = c->pids.n > 0 || rest[0],
 		.kernel_walk = c->kernel_walk,
 		.slow_us = c->slow_us,

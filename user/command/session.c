@@ -21,8 +21,8 @@
 #include "symd/client.h"
 
 /*
- * Tables of what runs already are made before sampling starts, as many as this: the rest has to wait until it
- * is sampled. The start waits for them no longer than this.
+ * Tables of what runs already are made before sampling starts, as many as this, and as half of the memory for
+ * tables holds: the rest has to wait until it is sampled. The start waits for them no longer than this.
  */
 enum { EARLY_BYTES = 16 << 20, EARLY_MS = 3000 };
 
@@ -49,6 +49,7 @@ struct hl_session {
 	bool opener_runs;
 	int proc_fd, stop_fd, ready_fd;
 	size_t table_bytes; /* of all tables so far; the opener's */
+	size_t early_bytes; /* up to which tables are made before the start */
 	struct hl_session_times times;
 	uint64_t started_ns, started_cpu_ns;
 };
@@ -73,8 +74,8 @@ static void raise_file_limit(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* A file without a table is walked by frame pointer: no reason to fail. @key NULL: the vDSO. */
-static void load_table(struct hl_session *session, const struct hl_file_key *key, uint32_t id, int fd)
+/* A file without a table is walked by frame pointer: no reason to fail. */
+static void load_table(struct hl_session *session, uint32_t id, int fd)
 {
 	struct hl_err err = { "" };
 	uint8_t *bytes;
@@ -82,10 +83,10 @@ static void load_table(struct hl_session *session, const struct hl_file_key *key
 
 	if (hl_symd_unwind(session->symd, id, fd, &bytes, &len, &err)) {
 		hl_debug("unwind", "%s", err.text);
-		hl_capture_settle_file(session->capture, key, id, HL_TABLE_NONE);
+		hl_capture_settle_file(session->capture, id, HL_TABLE_NONE);
 		return;
 	}
-	if (hl_capture_load_table(session->capture, key, id, bytes, &err))
+	if (hl_capture_load_table(session->capture, id, bytes, &err))
 		hl_log_once(HL_LOG_WARNING, "unwind", "%s", err.text);
 	session->table_bytes += len;
 	free(bytes);
@@ -105,7 +106,16 @@ static void take_file(struct hl_session *session, const struct hl_open_file *fil
 {
 	bool waits = add_id(&session->waiting, id) == 0;
 
-	hl_capture_settle_file(session->capture, &file->key, id, waits ? HL_TABLE_PENDING : HL_TABLE_NONE);
+	hl_capture_settle_file(session->capture, id, waits ? HL_TABLE_PENDING : HL_TABLE_NONE);
+}
+
+/* @file is open already, and sampled again. */
+static void want_table(struct hl_session *session, uint32_t id)
+{
+	for (size_t i = 0; i < session->waiting.n; i++)
+		if (session->waiting.items[i] == id)
+			return;
+	(void)add_id(&session->waiting, id);
 }
 
 static void on_file(void *ctx, const struct hl_file_event *event)
@@ -116,11 +126,14 @@ static void on_file(void *ctx, const struct hl_file_event *event)
 	bool was_lost = file && file->state == HL_FILE_FAILED;
 	enum hl_file_state state = hl_files_open(session->files, event);
 
-	/* An event that was under way when its file was settled: the table must stay. */
-	if (was_open)
+	/* Either its table was dropped, or the event was under way when the file was settled: then all stays. */
+	if (was_open) {
+		if (hl_capture_table_state(session->capture, event->id) == HL_TABLE_DROPPED)
+			want_table(session, event->id);
 		return;
+	}
 	if (state == HL_FILE_REFUSED)
-		hl_capture_settle_file(session->capture, &event->key, event->id, HL_TABLE_NONE);
+		hl_capture_settle_file(session->capture, event->id, HL_TABLE_NONE);
 	if (state == HL_FILE_OPEN)
 		take_file(session, hl_files_get(session->files, event->id), event->id);
 	if (state == HL_FILE_FAILED && was_lost)
@@ -173,7 +186,7 @@ static void load_next(struct hl_session *session)
 			at = i;
 		}
 	}
-	load_table(session, &least->key, waiting->items[at], least->fd);
+	load_table(session, waiting->items[at], least->fd);
 	waiting->items[at] = waiting->items[--waiting->n];
 }
 
@@ -181,7 +194,7 @@ static void on_listed_file(void *ctx, const struct hl_file_event *event)
 {
 	struct hl_session *session = ctx;
 
-	if (session->table_bytes >= EARLY_BYTES)
+	if (session->table_bytes >= session->early_bytes)
 		return;
 	on_file(ctx, event);
 	load_next(session);
@@ -196,7 +209,7 @@ static void *run_opener(void *ctx)
 	_cleanup_close_ int vdso = hl_vdso_open();
 
 	if (vdso >= 0)
-		load_table(session, NULL, HL_FILE_VDSO, vdso);
+		load_table(session, HL_FILE_VDSO, vdso);
 	if (hl_capture_list_files(session->capture, on_listed_file, session))
 		hl_debug("unwind", "cannot list the files that are executed from now");
 	(void)!write(session->ready_fd, &one, sizeof(one));
@@ -219,6 +232,9 @@ int hl_session_new(const struct hl_capture_options *options, struct hl_session *
 	if (!session)
 		return hl_err_set(err, -ENOMEM, "no memory for the capture");
 	session->stop_fd = session->ready_fd = -1;
+	session->early_bytes = EARLY_BYTES;
+	if (options->unwind_mb && (size_t)options->unwind_mb << 19 < EARLY_BYTES)
+		session->early_bytes = (size_t)options->unwind_mb << 19;
 	session->proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (session->proc_fd < 0) {
 		code = hl_err_errno(err, -errno, "cannot open '/proc'");

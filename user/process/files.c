@@ -32,14 +32,23 @@ struct hl_files *hl_files_new(int proc_fd)
 	return files;
 }
 
+void hl_files_forget(struct hl_files *files, uint32_t id)
+{
+	struct hl_open_file *file = id < files->n ? &files->items[id] : NULL;
+
+	if (!file)
+		return;
+	hl_cleanup_close(&file->fd);
+	free(file->path);
+	*file = (struct hl_open_file){ .fd = -1 };
+}
+
 void hl_files_free(struct hl_files *files)
 {
 	if (!files)
 		return;
-	for (size_t i = 0; i < files->n; i++) {
-		hl_cleanup_close(&files->items[i].fd);
-		free(files->items[i].path);
-	}
+	for (size_t i = 0; i < files->n; i++)
+		hl_files_forget(files, (uint32_t)i);
 	free(files->items);
 	free(files);
 }

@@ -44,6 +44,9 @@ void hl_files_free(struct hl_files *files);
  */
 enum hl_file_state hl_files_open(struct hl_files *files, const struct hl_file_event *event);
 
+/* Forgets the file, and closes its descriptor: its id will be another's. */
+void hl_files_forget(struct hl_files *files, uint32_t id);
+
 /*
  * Looks through the mappings of all processes for files that could not be opened through the one that was
  * sampled: it had ended, or replaced itself. Returns how many were opened. As dear as reading every maps file

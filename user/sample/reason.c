@@ -24,6 +24,8 @@ static const struct hl_reason walk_reasons[HL_WALK_MAX] = {
 				  "the sampled address lies in no executable mapping: the mapping "
 				  "was changing" },
 	[HL_WALK_NO_TABLE] = { "no table yet", "the file's unwind table was still being built" },
+	[HL_WALK_DROPPED] = { "table dropped", "there was no room for the file's unwind table: raise "
+					       "--unwind-memory" },
 	[HL_WALK_UNSUPPORTED] = { "unsupported",
 				  "the unwind information uses a form that the table cannot hold, or "
 				  "registers that are not known here" },
@@ -56,7 +58,7 @@ static const struct hl_reason counter_reasons[HL_COUNTER_MAX] = {
 				      "more processes in a second than the map holds: shown by the "
 				      "name of their thread; raise --map-processes" },
 	[HL_COUNTER_FILES_FULL] = { "file map full",
-				    "frames of files beyond the 65,536th stay without a name" },
+				    "more than 65,533 files at once: frames of the rest have no name" },
 	[HL_COUNTER_EVENT_LOST] = { "file events delayed",
 				    "the ring buffer was full: those files were announced "
 				    "again by a later sample" },
