@@ -173,6 +173,8 @@ int main(int argc, char **argv)
 	static char path[64];
 	int c;
 
+	if (argc > 1 && hl_test_instead)
+		hl_test_instead(argv[1], argv + 2);
 	while ((c = getopt(argc, argv, "lx:1")) != -1) {
 		list |= c == 'l';
 		here |= c == '1';

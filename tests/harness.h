@@ -39,6 +39,12 @@ _Noreturn void hl_test_skip(const char *fmt, ...) __attribute__((format(printf, 
 /* A line of commentary in the TAP output. */
 void hl_test_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/*
+ * What the program does instead of testing when its first argument is a word: symd's client starts it anew as
+ * its child. A test program may define it; it does not return if the word is known.
+ */
+__attribute__((weak)) void hl_test_instead(const char *word, char **arguments);
+
 #define FAIL(...) hl_test_fail(__FILE__, __LINE__, __VA_ARGS__)
 #define SKIP(...) hl_test_skip(__VA_ARGS__)
 #define NOTE(...) hl_test_note(__VA_ARGS__)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample elf unwind symbol insn symd tests/elfwriter tests/cfiwriter tests/tabletext */
+/* needs: base sample elf unwind symbol insn symd tests/elfwriter tests/cfiwriter tests/tabletext tests/symdchild */
 #include "symd/client.h"
 
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include "cfiwriter.h"
 #include "elfwriter.h"
 #include "harness.h"
+#include "symd/transport.h"
 #include "tabletext.h"
 #include "unwind/unwind.h"
 
@@ -44,10 +45,32 @@ static void write_program(struct elfwriter *w, const char *id)
 			   ew_build_id(w, 0x3000, id, (uint32_t)strlen(id)));
 }
 
+/* Each test runs twice: with the server in this process, where sanitizers see it, and in the child. */
+static bool local;
+
+#define BOTH_WAYS(name)         \
+	static void name(void); \
+	HL_TEST(name##_locally) \
+	{                       \
+		local = true;   \
+		name();         \
+	}                       \
+	HL_TEST(name)           \
+	{                       \
+		name();         \
+	}                       \
+	static void name(void)
+
 static struct hl_symd *new_symd(void)
 {
+	struct hl_symd_transport transport;
 	struct hl_err err = { "" };
-	struct hl_symd *symd = hl_symd_new(&err);
+	struct hl_symd *symd = NULL;
+
+	if (!local)
+		symd = hl_symd_new(&err);
+	else if (!hl_symd_transport_local(&transport, &err))
+		symd = hl_symd_new_over(transport, &err);
 
 	if (!symd)
 		FAIL("%s", err.text);
@@ -88,7 +111,7 @@ static const char *ask(struct hl_symd *symd, const struct hl_symd_query *query)
 	return text;
 }
 
-HL_TEST(a_file_is_described)
+BOTH_WAYS(a_file_is_described)
 {
 	struct hl_symd *symd = new_symd();
 	struct hl_symd_file file, again, other;
@@ -122,7 +145,7 @@ HL_TEST(a_file_is_described)
 	hl_symd_free(symd);
 }
 
-HL_TEST(other_machines_files_are_refused)
+BOTH_WAYS(other_machines_files_are_refused)
 {
 	struct hl_symd *symd = new_symd();
 	struct hl_symd_file file = { .machine = 77 };
@@ -143,7 +166,7 @@ HL_TEST(other_machines_files_are_refused)
 	hl_symd_free(symd);
 }
 
-HL_TEST(names_and_text_of_a_file)
+BOTH_WAYS(names_and_text_of_a_file)
 {
 	struct hl_symd *symd = new_symd();
 	struct hl_symd_query q = { .where = 0x1004, .file = 3, .flags = HL_SYMD_WANT_TEXT };
@@ -173,7 +196,7 @@ HL_TEST(names_and_text_of_a_file)
 	hl_symd_free(symd);
 }
 
-HL_TEST(unwind_tables)
+BOTH_WAYS(unwind_tables)
 {
 	struct hl_symd *symd = new_symd();
 	struct hl_unwind_result table = { 0 };
@@ -206,7 +229,7 @@ HL_TEST(unwind_tables)
 	hl_symd_free(symd);
 }
 
-HL_TEST(text_of_jit_and_of_32_bit_code)
+BOTH_WAYS(text_of_jit_and_of_32_bit_code)
 {
 	struct hl_symd *symd = new_symd();
 	struct hl_symd_query q = { .where = 0x7f0000001000,
@@ -223,7 +246,7 @@ HL_TEST(text_of_jit_and_of_32_bit_code)
 	hl_symd_free(symd);
 }
 
-HL_TEST(the_kernel)
+BOTH_WAYS(the_kernel)
 {
 	static const char kallsyms[] = "ffffffff92000000 T _text\nffffffff92000100 T do_one\n"
 				       "ffffffff92000200 t do_two\nffffffff93000000 B _end\n"
@@ -248,7 +271,7 @@ HL_TEST(the_kernel)
 	hl_symd_free(symd);
 }
 
-HL_TEST(interrupts_that_were_off)
+BOTH_WAYS(interrupts_that_were_off)
 {
 	static const struct {
 		const char *before; /* the last of eight bytes */
@@ -286,14 +309,14 @@ HL_TEST(interrupts_that_were_off)
 	hl_symd_free(symd);
 }
 
-HL_TEST(functions_that_switch_interrupts_on)
+BOTH_WAYS(functions_that_switch_interrupts_on)
 {
 	static const char kallsyms[] =
 		"ffffffff81000000 T _text\nffffffff81000100 T pvm_irq_enable\n"
 		"ffffffff81000200 T __raw_callee_save_native_irq_enable\n"
 		"ffffffff81000300 T xen_irq_enable_direct\n"
 		"ffffffff81000400 T acpi_pci_irq_enable\nffffffff81000500 T pvm_irq_enabled\n";
-	struct hl_symd *symd = hl_symd_new(NULL);
+	struct hl_symd *symd = new_symd();
 	int fd = ew_file(kallsyms, strlen(kallsyms));
 
 	CHECK_INT(lseek(fd, 0, SEEK_SET), 0);
@@ -336,7 +359,7 @@ static int write_pair(struct elfwriter *w, const char *id, const char *debug_id,
 	return fd;
 }
 
-HL_TEST(debug_files_belong_to_one_build)
+BOTH_WAYS(debug_files_belong_to_one_build)
 {
 	static const struct {
 		const char *id, *debug_id;
@@ -375,7 +398,7 @@ HL_TEST(debug_files_belong_to_one_build)
 	}
 }
 
-HL_TEST(answers_keep_the_order_over_many_requests)
+BOTH_WAYS(answers_keep_the_order_over_many_requests)
 {
 	enum { N = 10000 };
 	struct hl_symd *symd = new_symd();
@@ -409,7 +432,7 @@ HL_TEST(answers_keep_the_order_over_many_requests)
 	hl_symd_free(symd);
 }
 
-HL_TEST(more_files_than_descriptors)
+BOTH_WAYS(more_files_than_descriptors)
 {
 	enum { FILES = 1500 };
 	struct hl_symd *symd = new_symd();

@@ -57,6 +57,15 @@ void hl_str_add(struct hl_str *s, const void *bytes, size_t len)
 	s->data[s->len] = '\0';
 }
 
+char *hl_str_extend(struct hl_str *s, size_t len)
+{
+	if (!str_reserve(s, len))
+		return NULL;
+	s->len += len;
+	s->data[s->len] = '\0';
+	return s->data + s->len - len;
+}
+
 void hl_str_adds(struct hl_str *s, const char *text)
 {
 	hl_str_add(s, text, strlen(text));

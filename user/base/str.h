@@ -23,6 +23,8 @@ void hl_str_done(struct hl_str *s);
 /* Empties @s and keeps its memory; clears @failed. */
 void hl_str_clear(struct hl_str *s);
 void hl_str_add(struct hl_str *s, const void *bytes, size_t len);
+/* Appends @len bytes for the caller to write: returns where, or NULL without memory. */
+char *hl_str_extend(struct hl_str *s, size_t len);
 void hl_str_adds(struct hl_str *s, const char *text);
 void hl_str_addc(struct hl_str *s, char c);
 void hl_str_addf(struct hl_str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

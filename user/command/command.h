@@ -5,7 +5,8 @@
 #include "cli/cli.h"
 
 /* A command is one file of this folder; it appears in the overview in the order of hl_commands. */
-extern const struct hl_command hl_command_record, hl_command_check, hl_command_help, hl_command_version;
+extern const struct hl_command hl_command_record, hl_command_check, hl_command_help, hl_command_version,
+	hl_command_symd;
 
 /* All commands, ending with NULL. */
 extern const struct hl_command *const hl_commands[];

@@ -2,5 +2,5 @@
 #include "command/command.h"
 
 const struct hl_command *const hl_commands[] = {
-	&hl_command_record, &hl_command_check, &hl_command_help, &hl_command_version, NULL,
+	&hl_command_record, &hl_command_check, &hl_command_help, &hl_command_version, &hl_command_symd, NULL,
 };

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "sample/unwind_table.h"
+#include "symd/client_rescue.h"
 #include "symd/server.h"
 #include "symd/transport.h"
 
@@ -22,6 +23,7 @@ enum { MAX_STRING = 8192, MAX_ERRNO = 4095, MAX_INSN = 15, MAX_CLASS = 6 };
 struct hl_symd {
 	struct hl_symd_transport transport;
 	struct hl_str payload; /* of the last reply */
+	uint64_t unanswered;
 };
 
 struct hl_symd *hl_symd_new_over(struct hl_symd_transport transport, struct hl_err *err)
@@ -38,13 +40,19 @@ struct hl_symd *hl_symd_new_over(struct hl_symd_transport transport, struct hl_e
 	return symd;
 }
 
-struct hl_symd *hl_symd_new(struct hl_err *err)
+struct hl_symd *hl_symd_new_with(const struct hl_symd_options *options, struct hl_err *err)
 {
+	const struct hl_symd_options defaults = HL_SYMD_DEFAULTS;
 	struct hl_symd_transport transport;
 
-	if (hl_symd_transport_local(&transport, err) < 0)
+	if (hl_symd_transport_child(options ? options : &defaults, &transport, err) < 0)
 		return NULL;
 	return hl_symd_new_over(transport, err);
+}
+
+struct hl_symd *hl_symd_new(struct hl_err *err)
+{
+	return hl_symd_new_with(NULL, err);
 }
 
 void hl_symd_free(struct hl_symd *symd)
@@ -80,6 +88,22 @@ static int call(struct hl_symd *symd, const struct hl_symd_request *request, con
 	return 0;
 }
 
+/* @r, the result of a call and of the checks of its answer. -EPROTO: the server is not to be trusted. */
+static int checked(struct hl_symd *symd, int r)
+{
+	if (r == -EPROTO && symd->transport.distrust)
+		symd->transport.distrust(symd->transport.ctx);
+	return r;
+}
+
+void hl_symd_stats(const struct hl_symd *symd, struct hl_symd_stats *ret)
+{
+	*ret = (struct hl_symd_stats){ 0 };
+	if (symd->transport.stats)
+		symd->transport.stats(symd->transport.ctx, ret);
+	ret->unanswered = symd->unanswered;
+}
+
 static bool is_file_sound(const struct hl_symd_file *file)
 {
 	const char *end = memchr(file->debuglink, 0, sizeof(file->debuglink));
@@ -88,8 +112,7 @@ static bool is_file_sound(const struct hl_symd_file *file)
 	       strcmp(file->debuglink, ".") != 0 && strcmp(file->debuglink, "..") != 0;
 }
 
-int hl_symd_add_file(struct hl_symd *symd, uint32_t file, int fd, struct hl_symd_file *ret,
-		     struct hl_err *err)
+static int add_file(struct hl_symd *symd, uint32_t file, int fd, struct hl_symd_file *ret, struct hl_err *err)
 {
 	struct hl_symd_request request = { .type = HL_SYMD_ADD_FILE, .file = file };
 	struct hl_symd_reply reply = { 0 };
@@ -110,12 +133,18 @@ int hl_symd_add_file(struct hl_symd *symd, uint32_t file, int fd, struct hl_symd
 	return 0;
 }
 
+int hl_symd_add_file(struct hl_symd *symd, uint32_t file, int fd, struct hl_symd_file *ret,
+		     struct hl_err *err)
+{
+	return checked(symd, add_file(symd, file, fd, ret, err));
+}
+
 int hl_symd_add_debug(struct hl_symd *symd, uint32_t file, int fd, struct hl_err *err)
 {
 	struct hl_symd_request request = { .type = HL_SYMD_ADD_DEBUG, .file = file };
 	struct hl_symd_reply reply = { 0 };
 
-	return call(symd, &request, NULL, fd, &reply, err);
+	return checked(symd, call(symd, &request, NULL, fd, &reply, err));
 }
 
 int hl_symd_add_kallsyms(struct hl_symd *symd, int fd, struct hl_err *err)
@@ -123,11 +152,11 @@ int hl_symd_add_kallsyms(struct hl_symd *symd, int fd, struct hl_err *err)
 	struct hl_symd_request request = { .type = HL_SYMD_ADD_KALLSYMS };
 	struct hl_symd_reply reply = { 0 };
 
-	return call(symd, &request, NULL, fd, &reply, err);
+	return checked(symd, call(symd, &request, NULL, fd, &reply, err));
 }
 
-int hl_symd_unwind(struct hl_symd *symd, uint32_t file, int fd, uint8_t **ret, size_t *ret_len,
-		   struct hl_err *err)
+static int unwind(struct hl_symd *symd, uint32_t file, int fd, uint8_t **ret, size_t *ret_len,
+		  struct hl_err *err)
 {
 	struct hl_symd_request request = { .type = HL_SYMD_UNWIND, .file = file };
 	struct hl_symd_reply reply = { 0 };
@@ -142,6 +171,12 @@ int hl_symd_unwind(struct hl_symd *symd, uint32_t file, int fd, uint8_t **ret, s
 	*ret_len = symd->payload.len;
 	symd->payload = (struct hl_str){ 0 };
 	return 0;
+}
+
+int hl_symd_unwind(struct hl_symd *symd, uint32_t file, int fd, uint8_t **ret, size_t *ret_len,
+		   struct hl_err *err)
+{
+	return checked(symd, unwind(symd, file, fd, ret, ret_len, err));
 }
 
 /* Moves the string at @offset from the payload's to the caller's numbering; false if it lies outside. */
@@ -191,11 +226,37 @@ static int take_answers(struct hl_symd *symd, size_t n, struct hl_symd_answers *
 	return 0;
 }
 
+int hl_symd_ask(struct hl_symd *symd, const struct hl_symd_query *queries, size_t n, bool intel,
+		struct hl_symd_answers *ret, struct hl_err *err)
+{
+	struct hl_symd_request request = { .type = HL_SYMD_RESOLVE,
+					   .count = (uint32_t)n,
+					   .flags = intel ? HL_SYMD_INTEL : 0,
+					   .length = n * sizeof(*queries) };
+	struct hl_symd_reply reply = { 0 };
+	int r = call(symd, &request, queries, -1, &reply, err);
+
+	if (r == 0 && reply.count != n)
+		r = hl_err_set(err, -EPROTO, "symd answered %u of %zu queries", reply.count, n);
+	if (r == 0)
+		r = take_answers(symd, n, ret, err);
+	return checked(symd, r);
+}
+
+void hl_symd_leave_unanswered(struct hl_symd *symd, const struct hl_symd_query *query,
+			      struct hl_symd_answers *ret)
+{
+	struct hl_symd_answer *a = &ret->items[ret->n++];
+
+	*a = (struct hl_symd_answer){ .address = query->where, .function = query->where };
+	a->flags = (uint16_t)((query->place == HL_SYMD_FILE ? HL_SYMD_UNMAPPED : 0) |
+			      (query->flags & HL_SYMD_WANT_TEXT ? HL_SYMD_NO_BYTES : 0));
+	symd->unanswered++;
+}
+
 int hl_symd_resolve(struct hl_symd *symd, const struct hl_symd_query *queries, size_t n, bool intel,
 		    struct hl_symd_answers *ret, struct hl_err *err)
 {
-	struct hl_symd_request request = { .type = HL_SYMD_RESOLVE, .flags = intel ? HL_SYMD_INTEL : 0 };
-	struct hl_symd_reply reply = { 0 };
 	size_t i, here;
 	int r;
 
@@ -206,13 +267,10 @@ int hl_symd_resolve(struct hl_symd *symd, const struct hl_symd_query *queries, s
 		return hl_err_errno(err, r, "no room for %zu answers", n);
 	for (i = 0; i < n && r == 0; i += here) {
 		here = n - i < HL_SYMD_QUERIES_MAX ? n - i : HL_SYMD_QUERIES_MAX;
-		request.count = (uint32_t)here;
-		request.length = here * sizeof(*queries);
-		r = call(symd, &request, queries + i, -1, &reply, err);
-		if (r == 0 && reply.count != here)
-			r = hl_err_set(err, -EPROTO, "symd answered %u of %zu queries", reply.count, here);
-		if (r == 0)
-			r = take_answers(symd, here, ret, err);
+		r = hl_symd_ask(symd, queries + i, here, intel, ret, err);
+		/* A transport that says whom it trusts has another server by now. */
+		if (r < 0 && symd->transport.distrust)
+			r = hl_symd_rescue(symd, queries + i, here, intel, ret, err);
 	}
 	if (r < 0)
 		ret->n = ret->strings_len = 0;

@@ -11,9 +11,49 @@
 
 struct hl_symd;
 
-/* A client and its server, owned by the caller. NULL on failure, with the reason in @err. */
+/*
+ * The server is a child process that has given up all that it does not need. When it dies, hangs or answers
+ * nonsense, it is killed and started anew, with the files that are asked for given to it again; a file on
+ * which that happens twice is denied: requests about it fail with -ENOTRECOVERABLE, and answers do without it.
+ */
+struct hl_symd_options {
+	uint32_t memory_mb;  /* the child's address space */
+	uint32_t timeout_ms; /* for one request */
+	const char *command; /* of this program, by which the child is started; NULL: "symd" */
+};
+#define HL_SYMD_DEFAULTS                               \
+	{                                              \
+		.memory_mb = 4096, .timeout_ms = 30000 \
+	}
+
+/*
+ * A client and its server, owned by the caller. NULL on failure, with the reason in @err. @options NULL: the
+ * defaults. To be used by one thread at a time; the child dies with the thread that started it.
+ */
+struct hl_symd *hl_symd_new_with(const struct hl_symd_options *options, struct hl_err *err);
 struct hl_symd *hl_symd_new(struct hl_err *err);
 void hl_symd_free(struct hl_symd *symd);
+
+/* What stands between the child and the host. */
+#define HL_GUARD_LIMITS       1u  /* of memory, processes, files to write */
+#define HL_GUARD_NAMESPACES   2u  /* no network, mounts, IPC or host name of the host */
+#define HL_GUARD_ROOT         4u  /* an empty root directory */
+#define HL_GUARD_NOBODY       8u  /* user and group 65534 */
+#define HL_GUARD_NO_CAPS      16u /* no capabilities */
+#define HL_GUARD_NO_NEW_PRIVS 32u
+#define HL_GUARD_FILTER       64u /* seccomp: about 20 system calls */
+#define HL_GUARD_ALL          127u
+
+struct hl_symd_stats {
+	uint64_t starts;     /* of a child */
+	uint64_t failures;   /* it died, hung or answered nonsense */
+	uint64_t denied;     /* files given up */
+	uint64_t unkept;     /* files that could not be kept for the next child, for want of descriptors */
+	uint64_t unanswered; /* queries of hl_symd_resolve() that no server survived */
+	uint64_t cpu_ns;     /* of all children */
+	uint32_t guards;     /* HL_GUARD_*, of the last child */
+};
+void hl_symd_stats(const struct hl_symd *symd, struct hl_symd_stats *ret);
 
 /*
  * Makes number @file known by the ELF file at @fd, which stays the caller's and may be closed afterwards.
@@ -47,7 +87,10 @@ struct hl_symd_answers {
 	size_t strings_len, strings_cap;
 };
 
-/* Answers @n queries in order. Returns 0 or -errno; on failure @ret holds no answers. */
+/*
+ * Answers @n queries in order. Returns 0 or -errno; on failure @ret holds no answers. A query that no server
+ * survives is answered with its own address and nothing else, and counted.
+ */
 int hl_symd_resolve(struct hl_symd *symd, const struct hl_symd_query *queries, size_t n, bool intel,
 		    struct hl_symd_answers *ret, struct hl_err *err);
 void hl_symd_answers_done(struct hl_symd_answers *answers);

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The child is this program, executed anew by /proc/self/exe with a hidden command, not a fork: so it holds
+ * no byte of the parent's memory (profiles, names and code of other containers), shares neither its address
+ * layout nor its stack canary, and cannot meet a lock that another of the parent's threads held. Of the
+ * environment only what the dynamic loader and sanitizers read goes along.
+ */
+#include "symd/client_child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "symd/client.h"
+#include "symd/wire.h"
+
+/* On a busy host; a child that is up answers within its options' time. */
+enum { START_MS = 30000 };
+
+struct hl_symd_child {
+	pid_t pid;
+	int fd;     /* our end of the socket */
+	int buffer; /* the memfd, -1: none */
+	size_t buffer_size;
+	uint32_t timeout_ms, guards;
+};
+
+extern char **environ;
+
+/* What of the environment the child is given, in @env, which ends with NULL. */
+static void choose_environment(char **env, size_t n)
+{
+	static const char *const names[] = { "LD_LIBRARY_PATH=", "ASAN_OPTIONS=", "UBSAN_OPTIONS=" };
+	size_t at = 0;
+
+	for (char **entry = environ; entry && *entry; entry++)
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && at + 1 < n; i++)
+			if (hl_starts_with(*entry, names[i]))
+				env[at++] = *entry;
+	env[at] = NULL;
+}
+
+/* A session of its own: neither Ctrl-C nor the terminal reaches it. A sanitizer's report may. */
+static int set_up(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, int socket)
+{
+	sigset_t none, all;
+	int r = 0;
+
+	(void)sigemptyset(&none);
+	(void)sigfillset(&all);
+	for (int fd = 0; fd <= 2 && !r; fd++) {
+#ifdef __SANITIZE_ADDRESS__
+		if (fd == 2)
+			break;
+#endif
+		r = posix_spawn_file_actions_addopen(actions, fd, "/dev/null", fd ? O_WRONLY : O_RDONLY, 0);
+	}
+	if (!r)
+		r = posix_spawn_file_actions_adddup2(actions, socket, HL_WIRE_SOCKET);
+	if (!r)
+		r = posix_spawn_file_actions_addclosefrom_np(actions, HL_WIRE_SOCKET + 1);
+	if (!r)
+		r = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
+								 POSIX_SPAWN_SETSIGDEF);
+	if (!r)
+		r = posix_spawnattr_setsigmask(attributes, &none);
+	return r ? r : posix_spawnattr_setsigdefault(attributes, &all);
+}
+
+static int spawn(struct hl_symd_child *child, const struct hl_symd_options *options, int socket)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	char name[] = "hotleaf", command[64], memory[32], *env[16];
+	char *argv[] = { name, command, memory, NULL };
+	int r;
+
+	(void)snprintf(command, sizeof(command), "%s", options->command ? options->command : "symd");
+	(void)snprintf(memory, sizeof(memory), "--memory=%u", options->memory_mb);
+	choose_environment(env, sizeof(env) / sizeof(env[0]));
+	r = posix_spawn_file_actions_init(&actions);
+	if (r)
+		return -r;
+	r = posix_spawnattr_init(&attributes);
+	if (!r) {
+		r = set_up(&actions, &attributes, socket);
+		if (!r)
+			r = posix_spawn(&child->pid, "/proc/self/exe", &actions, &attributes, argv, env);
+		(void)posix_spawnattr_destroy(&attributes);
+	}
+	(void)posix_spawn_file_actions_destroy(&actions);
+	return -r;
+}
+
+/* The next message, within @ms. */
+static int receive(const struct hl_symd_child *child, uint32_t ms, struct hl_wire_reply *ret,
+		   struct hl_err *err)
+{
+	uint64_t end = hl_monotonic_ns() + ms * UINT64_C(1000000), now;
+	struct pollfd wait = { .fd = child->fd, .events = POLLIN };
+	struct iovec part = { ret, sizeof(*ret) };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	ssize_t n;
+
+	for (;;) {
+		/* No room for descriptors: the kernel closes what may come. */
+		n = recvmsg(child->fd, &message, MSG_DONTWAIT);
+		if (n >= 0 || (errno != EAGAIN && errno != EINTR))
+			break;
+		now = hl_monotonic_ns();
+		if (now >= end)
+			return hl_err_set(err, -ETIMEDOUT, "no answer in %u s", ms / 1000);
+		(void)poll(&wait, 1, (int)((end - now) / 1000000) + 1);
+	}
+	if (n < 0 && errno != ECONNRESET)
+		return hl_err_errno(err, -errno, "its socket failed");
+	if (n <= 0)
+		return hl_err_set(err, -ECONNRESET, "it ended");
+	if (n != sizeof(*ret) || message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+		return hl_err_set(err, -EPROTO, "its message is damaged");
+	return 0;
+}
+
+static int send_request(const struct hl_symd_child *child, const struct hl_symd_request *request, int fd)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .bytes = { 0 } };
+	struct iovec part = { (void *)request, sizeof(*request) };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		control.header = (struct cmsghdr){ .cmsg_level = SOL_SOCKET,
+						   .cmsg_type = SCM_RIGHTS,
+						   .cmsg_len = CMSG_LEN(sizeof(int)) };
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof(int));
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+	}
+	if (sendmsg(child->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return errno == ECONNRESET ? -EPIPE : -errno;
+	return 0;
+}
+
+/* Gives the child a buffer of at least @size bytes; fresh, hence all zero. */
+static int give_buffer(struct hl_symd_child *child, uint64_t size, struct hl_err *err)
+{
+	struct hl_symd_request request = { .type = HL_WIRE_BUFFER, .length = size };
+	int r;
+
+	if (request.length < HL_WIRE_BUFFER_SIZE)
+		request.length = HL_WIRE_BUFFER_SIZE;
+	hl_cleanup_close(&child->buffer);
+	child->buffer_size = 0;
+	child->buffer = memfd_create("hotleaf-symd", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (child->buffer < 0 || ftruncate(child->buffer, (off_t)request.length) < 0 ||
+	    fcntl(child->buffer, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		return hl_err_errno(err, -errno, "cannot make a buffer of %llu bytes",
+				    (unsigned long long)request.length);
+	r = send_request(child, &request, child->buffer);
+	if (r < 0)
+		return hl_err_errno(err, r, "cannot pass it a buffer");
+	child->buffer_size = request.length;
+	return 0;
+}
+
+static int write_all(int fd, const char *bytes, size_t len)
+{
+	ssize_t n;
+
+	for (size_t done = 0; done < len; done += (size_t)n) {
+		n = pwrite(fd, bytes + done, len - done, (off_t)done);
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+	}
+	return 0;
+}
+
+/* Copies @len bytes of the buffer. What the child changes afterwards changes nothing here. */
+static int read_payload(const struct hl_symd_child *child, size_t len, struct hl_str *ret, struct hl_err *err)
+{
+	char *bytes;
+	ssize_t n;
+
+	hl_str_clear(ret);
+	bytes = hl_str_extend(ret, len);
+	if (!bytes)
+		return hl_err_errno(err, -ENOMEM, "no room for its answer");
+	for (size_t done = 0; done < len; done += (size_t)n) {
+		n = pread(child->buffer, bytes + done, len - done, (off_t)done);
+		if (n <= 0)
+			return hl_err_errno(err, n < 0 ? -errno : -EIO, "cannot read its answer");
+	}
+	return 0;
+}
+
+static int exchange(struct hl_symd_child *child, const struct hl_symd_request *request, const void *payload,
+		    int fd, struct hl_wire_reply *reply, struct hl_err *err)
+{
+	int r;
+
+	if (request->length > child->buffer_size) {
+		r = give_buffer(child, request->length, err);
+		if (r < 0)
+			return r;
+	}
+	r = write_all(child->buffer, payload, request->length);
+	if (r < 0)
+		return hl_err_errno(err, r, "cannot write the request");
+	r = send_request(child, request, fd);
+	if (r < 0)
+		return hl_err_errno(err, r, "cannot send the request");
+	r = receive(child, child->timeout_ms, reply, err);
+	if (r < 0 || reply->kind != HL_WIRE_GROW)
+		return r;
+	if (reply->reply.length > HL_WIRE_PAYLOAD_MAX)
+		return hl_err_set(err, -EPROTO, "it announced an answer of %llu bytes",
+				  (unsigned long long)reply->reply.length);
+	r = give_buffer(child, reply->reply.length, err);
+	return r < 0 ? r : receive(child, child->timeout_ms, reply, err);
+}
+
+int hl_symd_child_call(struct hl_symd_child *child, const struct hl_symd_request *request,
+		       const void *payload, int fd, struct hl_symd_reply *ret, struct hl_str *ret_payload,
+		       struct hl_err *err)
+{
+	struct hl_wire_reply reply;
+	int r;
+
+	if (request->length > HL_WIRE_PAYLOAD_MAX)
+		return hl_err_set(err, -E2BIG, "a request of %llu bytes",
+				  (unsigned long long)request->length);
+	r = exchange(child, request, payload, fd, &reply, err);
+	if (r < 0)
+		return r;
+	if (reply.kind != HL_WIRE_REPLY || reply.reply.length > child->buffer_size)
+		return hl_err_set(err, -EPROTO, "its answer of %llu bytes is damaged",
+				  (unsigned long long)reply.reply.length);
+	r = read_payload(child, reply.reply.length, ret_payload, err);
+	if (r == 0 && child->buffer_size > HL_WIRE_BUFFER_SIZE)
+		r = give_buffer(child, 0, err);
+	if (r == 0)
+		*ret = reply.reply;
+	return r;
+}
+
+static int greet(struct hl_symd_child *child, struct hl_err *err)
+{
+	struct hl_wire_reply hello;
+	int r = receive(child, START_MS, &hello, err);
+
+	if (r < 0)
+		return r;
+	if (hello.kind != HL_WIRE_HELLO || hello.version != HL_SYMD_VERSION)
+		return hl_err_set(err, -EPROTO, "it speaks version %u, not %u", hello.version,
+				  HL_SYMD_VERSION);
+	child->guards = hello.guards;
+	return give_buffer(child, 0, err);
+}
+
+int hl_symd_child_start(const struct hl_symd_options *options, struct hl_symd_child **ret, struct hl_err *err)
+{
+	struct hl_symd_child *child = malloc(sizeof(*child));
+	int ends[2], r;
+
+	*ret = child;
+	if (!child)
+		return hl_err_errno(err, -ENOMEM, "cannot start symd");
+	*child = (struct hl_symd_child){ .fd = -1, .buffer = -1, .timeout_ms = options->timeout_ms };
+	r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) ? -errno : 0;
+	if (r == 0) {
+		child->fd = ends[0];
+		r = spawn(child, options, ends[1]);
+		(void)close(ends[1]);
+	}
+	if (r < 0)
+		(void)hl_err_errno(err, r, "cannot start symd");
+	else if ((r = greet(child, err)) < 0)
+		(void)hl_err_prefix(err, r, "cannot start symd");
+	return r;
+}
+
+uint32_t hl_symd_child_guards(const struct hl_symd_child *child)
+{
+	return child->guards;
+}
+
+uint64_t hl_symd_child_cpu_ns(const struct hl_symd_child *child)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(child->pid, &clock) || clock_gettime(clock, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t to_ns(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_usec * 1000;
+}
+
+void hl_symd_child_kill(struct hl_symd_child *child)
+{
+	hl_cleanup_close(&child->fd);
+	hl_cleanup_close(&child->buffer);
+	child->fd = child->buffer = -1;
+	if (child->pid > 0)
+		(void)kill(child->pid, SIGKILL);
+}
+
+bool hl_symd_child_reap(struct hl_symd_child *child, uint32_t ms, uint64_t *cpu_ns)
+{
+	const struct timespec tick = { 0, 1000000 };
+	struct rusage used = { 0 };
+	pid_t ended = child->pid > 0 ? 0 : -1;
+
+	/* Without a process, -1 at once, and so it is should someone else have waited for it. */
+	for (uint32_t waited = 0; ended == 0 && waited <= ms; waited++) {
+		ended = wait4(child->pid, NULL, WNOHANG, &used);
+		if (ended == 0 && waited < ms)
+			(void)nanosleep(&tick, NULL);
+	}
+	if (ended == 0)
+		return false;
+	*cpu_ns += to_ns(&used.ru_utime) + to_ns(&used.ru_stime);
+	free(child);
+	return true;
+}

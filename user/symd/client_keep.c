@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "symd/client_keep.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+
+/*
+ * Each kept request holds a descriptor beside the caller's own. Files that fail are few; a host full of them makes
+ * the oldest forgotten, which costs two more restarts.
+ */
+enum { MAX_KEPT = 8192, MAX_PAYLOAD = 64 << 10, MAX_FAILING = 1024, MAX_FAILURES = 2 };
+
+static void release(struct hl_symd_kept *kept)
+{
+	hl_cleanup_close(&kept->fd);
+	free(kept->payload);
+}
+
+void hl_symd_keep_done(struct hl_symd_keep *keep)
+{
+	for (size_t i = 0; i < keep->n; i++)
+		release(&keep->items[i]);
+	free(keep->items);
+	free(keep->failing);
+	*keep = (struct hl_symd_keep){ 0 };
+}
+
+static struct hl_symd_identity identify(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return (struct hl_symd_identity){ 0 };
+	return (struct hl_symd_identity){ .device = st.st_dev,
+					  .inode = st.st_ino,
+					  .size = (uint64_t)st.st_size,
+					  .mtime_sec = st.st_mtim.tv_sec,
+					  .mtime_nsec = st.st_mtim.tv_nsec };
+}
+
+static bool is_same(const struct hl_symd_identity *a, const struct hl_symd_identity *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+static bool is_kernels(const struct hl_symd_request *request)
+{
+	return request->type == HL_SYMD_ADD_KALLSYMS;
+}
+
+/* Whether a request with a descriptor leaves something in the server. UNWIND does not. */
+static bool adds(const struct hl_symd_request *request)
+{
+	return request->type != HL_SYMD_UNWIND;
+}
+
+/* Whether @old means nothing any more once @request was done. */
+static bool is_replaced(const struct hl_symd_request *old, const struct hl_symd_request *request)
+{
+	if (is_kernels(old) || is_kernels(request))
+		return is_kernels(old) && is_kernels(request);
+	return old->file == request->file &&
+	       (request->type == HL_SYMD_ADD_FILE || request->type == HL_SYMD_DROP_FILE);
+}
+
+static bool is_about(const struct hl_symd_kept *kept, uint32_t file)
+{
+	return !is_kernels(&kept->request) && kept->request.file == file;
+}
+
+static bool is_replaced_by(const struct hl_symd_kept *kept, const void *request)
+{
+	return is_replaced(&kept->request, request);
+}
+
+static bool has_identity(const struct hl_symd_kept *kept, const void *id)
+{
+	return is_same(&kept->id, id);
+}
+
+static void remove_if(struct hl_symd_keep *keep, bool (*goes)(const struct hl_symd_kept *, const void *),
+		      const void *arg)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < keep->n; i++) {
+		if (goes(&keep->items[i], arg)) {
+			keep->n_given -= keep->items[i].given;
+			release(&keep->items[i]);
+		} else {
+			keep->items[n++] = keep->items[i];
+		}
+	}
+	keep->n = n;
+}
+
+/* False: no room, or no descriptor. */
+static bool keep_one(struct hl_symd_keep *keep, const struct hl_symd_request *request, const void *payload,
+		     int fd)
+{
+	struct hl_symd_kept kept = { .request = *request, .fd = -1, .id = identify(fd), .given = true };
+
+	if (request->length > MAX_PAYLOAD ||
+	    hl_grow(&keep->items, &keep->cap, keep->n + 1, sizeof(*keep->items), MAX_KEPT) < 0)
+		return false;
+	if (request->length) {
+		kept.payload = malloc(request->length);
+		if (!kept.payload)
+			return false;
+		memcpy(kept.payload, payload, request->length);
+	}
+	kept.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (kept.fd < 0) {
+		free(kept.payload);
+		return false;
+	}
+	keep->items[keep->n++] = kept;
+	keep->n_given++;
+	return true;
+}
+
+void hl_symd_keep_note(struct hl_symd_keep *keep, const struct hl_symd_request *request, const void *payload,
+		       int fd)
+{
+	remove_if(keep, is_replaced_by, request);
+	if (fd >= 0 && adds(request) && !keep_one(keep, request, payload, fd))
+		keep->unkept++;
+}
+
+void hl_symd_keep_forget_given(struct hl_symd_keep *keep)
+{
+	for (size_t i = 0; i < keep->n; i++)
+		keep->items[i].given = false;
+	keep->n_given = 0;
+}
+
+static bool is_wanted(const struct hl_symd_kept *kept, const struct hl_symd_request *request,
+		      const struct hl_symd_query *queries)
+{
+	if (is_kernels(&kept->request))
+		return request->type != HL_SYMD_UNWIND && !is_kernels(request);
+	if (request->type != HL_SYMD_RESOLVE)
+		return request->file == kept->request.file && !is_replaced(&kept->request, request);
+	for (uint32_t i = 0; i < request->count; i++)
+		if (queries[i].place == HL_SYMD_FILE && queries[i].file == kept->request.file)
+			return true;
+	return false;
+}
+
+struct hl_symd_kept *hl_symd_keep_next(struct hl_symd_keep *keep, const struct hl_symd_request *request,
+				       const struct hl_symd_query *queries, size_t *at)
+{
+	if (keep->n_given == keep->n)
+		return NULL;
+	while (*at < keep->n) {
+		struct hl_symd_kept *kept = &keep->items[(*at)++];
+
+		if (!kept->given && is_wanted(kept, request, queries))
+			return kept;
+	}
+	return NULL;
+}
+
+static struct hl_symd_failing *find(const struct hl_symd_keep *keep, const struct hl_symd_identity *id)
+{
+	for (size_t i = 0; i < keep->n_failing; i++)
+		if (is_same(&keep->failing[i].id, id))
+			return &keep->failing[i];
+	return NULL;
+}
+
+bool hl_symd_keep_is_denied(const struct hl_symd_keep *keep, int fd)
+{
+	struct hl_symd_identity id;
+	const struct hl_symd_failing *failing;
+
+	if (!keep->n_failing)
+		return false;
+	id = identify(fd);
+	failing = find(keep, &id);
+	return failing && failing->failures >= MAX_FAILURES;
+}
+
+static void blame(struct hl_symd_keep *keep, const struct hl_symd_identity *id)
+{
+	struct hl_symd_failing *failing = find(keep, id);
+
+	if (!failing && keep->n_failing == MAX_FAILING) {
+		keep->n_failing--;
+		memmove(keep->failing, keep->failing + 1, keep->n_failing * sizeof(*keep->failing));
+	}
+	if (!failing) {
+		if (hl_grow(&keep->failing, &keep->cap_failing, keep->n_failing + 1, sizeof(*keep->failing),
+			    MAX_FAILING) < 0)
+			return;
+		failing = &keep->failing[keep->n_failing++];
+		*failing = (struct hl_symd_failing){ .id = *id };
+	}
+	if (++failing->failures != MAX_FAILURES)
+		return;
+	keep->denied++;
+	remove_if(keep, has_identity, id);
+}
+
+void hl_symd_keep_culprits(const struct hl_symd_keep *keep, uint32_t file, int fd,
+			   struct hl_symd_culprits *ret)
+{
+	const size_t most = sizeof(ret->ids) / sizeof(ret->ids[0]);
+
+	ret->n = 0;
+	ret->file = file;
+	if (fd >= 0)
+		ret->ids[ret->n++] = identify(fd);
+	for (size_t i = 0; fd < 0 && i < keep->n && ret->n < most; i++)
+		if (is_about(&keep->items[i], file))
+			ret->ids[ret->n++] = keep->items[i].id;
+}
+
+void hl_symd_keep_blame(struct hl_symd_keep *keep, const struct hl_symd_culprits *whom)
+{
+	for (size_t i = 0; i < whom->n; i++)
+		blame(keep, &whom->ids[i]);
+}

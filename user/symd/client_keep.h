@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_SYMD_CLIENT_KEEP_H
+#define HL_SYMD_CLIENT_KEEP_H
+
+/* What the parent remembers of files, across children; private to this folder. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <hotleaf/symd.h>
+
+/* A file as the kernel names it; `size` and `mtime` since a file may be rewritten in place. */
+struct hl_symd_identity {
+	uint64_t device, inode, size;
+	int64_t mtime_sec, mtime_nsec;
+};
+
+struct hl_symd_failing {
+	struct hl_symd_identity id;
+	unsigned int failures;
+};
+
+/* A request that made something known to the child, to be repeated to the next one. */
+struct hl_symd_kept {
+	struct hl_symd_request request;
+	void *payload; /* owned; NULL: none */
+	int fd;        /* owned */
+	struct hl_symd_identity id;
+	bool given; /* the child of now has it */
+};
+
+/* Zero-initialised is empty. */
+struct hl_symd_keep {
+	struct hl_symd_kept *items; /* in the order in which they came */
+	size_t n, cap;
+	size_t n_given;
+	struct hl_symd_failing *failing;
+	size_t n_failing, cap_failing;
+	uint64_t denied, unkept;
+};
+
+void hl_symd_keep_done(struct hl_symd_keep *keep);
+
+/* Notes a request that succeeded: what it added, replaced or dropped. */
+void hl_symd_keep_note(struct hl_symd_keep *keep, const struct hl_symd_request *request, const void *payload,
+		       int fd);
+/* There is a new child, which has nothing. */
+void hl_symd_keep_forget_given(struct hl_symd_keep *keep);
+
+/*
+ * The next kept request, at or after *@at, that the child lacks and that @request, with its queries, is
+ * about; NULL: none. *@at is moved past it.
+ */
+struct hl_symd_kept *hl_symd_keep_next(struct hl_symd_keep *keep, const struct hl_symd_request *request,
+				       const struct hl_symd_query *queries, size_t *at);
+
+bool hl_symd_keep_is_denied(const struct hl_symd_keep *keep, int fd);
+
+/* What a request had to do with. */
+struct hl_symd_culprits {
+	size_t n; /* 0: with no file, or with several */
+	struct hl_symd_identity ids[8];
+	uint32_t file;
+};
+
+/* The file at @fd; without one (-1), what is kept of file number @file. */
+void hl_symd_keep_culprits(const struct hl_symd_keep *keep, uint32_t file, int fd,
+			   struct hl_symd_culprits *ret);
+/* The child failed on them. The second time, a file is denied and no longer kept. */
+void hl_symd_keep_blame(struct hl_symd_keep *keep, const struct hl_symd_culprits *whom);
+
+#endif
