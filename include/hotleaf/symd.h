@@ -63,7 +63,11 @@ struct hl_symd_file {
 	__u32 n_segments;    /* executable PT_LOADs */
 	__u32 n_symbols;     /* in the merged table */
 	__u32 has_symtab;    /* the file itself has .symtab, so a debug file is not needed for names */
+	__u32 refused;       /* HL_SYMD_REFUSED_: names that are there and could not be used */
+	__u32 reserved;
 };
+
+#define HL_SYMD_REFUSED_DEBUGDATA 1u /* .gnu_debugdata, damaged or too large */
 
 enum hl_symd_place {
 	HL_SYMD_FILE = 0,   /* `where` is an offset into `file` */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "command/kernel_names.h"
 #include "insn/insn.h"
 #include "sample/reason.h"
 
@@ -80,6 +81,38 @@ static void add_losses(struct hl_header *h, const struct hl_counters *counters, 
 		add_loss(h, lacks[i].kind, lacks[i].name, lacks[i].help, lacks[i].count);
 }
 
+/* Why names are lacking: one note a kind, however many files or samples it is about. */
+static void add_name_notes(struct hl_header *h, const struct hl_resolve_counts *counts,
+			   const struct hl_kernel_names *kernel)
+{
+	const struct hl_debug_counts *debug = &counts->debug;
+
+	if (kernel->error) {
+		(void)snprintf(h->kernel_note, sizeof(h->kernel_note),
+			       "kernel functions have no names: %s; user functions are not affected",
+			       kernel->why);
+		add_note(h, h->kernel_note);
+	}
+	if (debug->refused) {
+		(void)snprintf(h->refused_note, sizeof(h->refused_note),
+			       "debug files refused: %u; the first, %s", debug->refused, debug->refusal);
+		add_note(h, h->refused_note);
+	}
+	if (debug->damaged) {
+		(void)snprintf(h->damaged_note, sizeof(h->damaged_note),
+			       "files whose .gnu_debugdata is damaged or too large, and was not used: %u",
+			       debug->damaged);
+		add_note(h, h->damaged_note);
+	}
+	if (debug->missing && counts->nameless) {
+		(void)snprintf(h->missing_note, sizeof(h->missing_note),
+			       "debug files that are not installed: %u; the first is %s; with them more "
+			       "functions would have names",
+			       debug->missing, debug->missed);
+		add_note(h, h->missing_note);
+	}
+}
+
 static void add_notes(struct hl_header *h, const struct hl_session *session,
 		      const struct hl_event_choice *event, const struct hl_window *window)
 {
@@ -130,7 +163,8 @@ static void fill_host(struct hl_header *h)
 
 void hl_header_fill(struct hl_header *h, const struct hl_session *session,
 		    const struct hl_event_choice *event, unsigned int frequency,
-		    const struct hl_window *window, const struct hl_resolve_counts *counts)
+		    const struct hl_window *window, const struct hl_resolve_counts *counts,
+		    const struct hl_kernel_names *kernel)
 {
 	struct hl_session_times times = hl_session_times(session);
 	double elapsed = (double)(times.elapsed_ns ? times.elapsed_ns : 1);
@@ -167,4 +201,5 @@ void hl_header_fill(struct hl_header *h, const struct hl_session *session,
 	add_losses(h, &stats.counters, stats.expected, window, counts);
 	add_notes(h, session, event, window);
 	note_room(h, &stats);
+	add_name_notes(h, counts, kernel);
 }

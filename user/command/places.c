@@ -8,10 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "process/debug.h"
+#include "command/kernel_names.h"
 #include "process/files.h"
 #include "process/vdso.h"
 #include "profile/profile.h"
@@ -146,28 +147,8 @@ void hl_places_done(struct hl_places *places)
 	*places = (struct hl_places){ 0 };
 }
 
-/* Names come from a separate debug file where the file itself was stripped. */
-static void add_debug_file(struct hl_symd *symd, uint32_t id, const struct hl_symd_file *file)
-{
-	const char *home = getenv("HOME");
-	_cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct hl_err err = { { 0 } };
-
-	if (file->has_symtab || !file->build_id_len || root < 0)
-		return;
-	for (unsigned int skip = 0; skip < 4; skip++) {
-		_cleanup_close_ int fd = hl_debug_file_open(root, home ? home + strspn(home, "/") : NULL,
-							    file->build_id, file->build_id_len, skip);
-
-		if (fd < 0)
-			return;
-		if (!hl_symd_add_debug(symd, id, fd, &err))
-			return;
-		hl_debug("symbol", "debug file of file %u: %s", id, err.text);
-	}
-}
-
-static void add_file(const struct hl_resolve *resolve, uint32_t id, struct named_file *ret)
+static void add_file(const struct hl_resolve *resolve, uint32_t id, struct named_file *ret,
+		     struct hl_debug_counts *counts)
 {
 	const struct hl_open_file *file = hl_files_get(resolve->files, id);
 	_cleanup_close_ int vdso = id == HL_FILE_VDSO ? hl_vdso_open() : -1;
@@ -187,7 +168,7 @@ static void add_file(const struct hl_resolve *resolve, uint32_t id, struct named
 	}
 	ret->known = true;
 	memcpy(&ret->binary, about.binary_id, sizeof(ret->binary));
-	add_debug_file(resolve->symd, id, &about);
+	hl_debug_file_add(resolve->symd, id, &about, file, counts);
 }
 
 static int add_files(struct hl_places *places, struct named_file **ret, size_t *ret_n)
@@ -211,7 +192,7 @@ static int add_files(struct hl_places *places, struct named_file **ret, size_t *
 			wanted[places->items[i].query.file] = true;
 	for (uint32_t id = 0; id <= most; id++)
 		if (wanted[id])
-			add_file(places->resolve, id, &files[id]);
+			add_file(places->resolve, id, &files[id], &places->debug);
 	free(wanted);
 	*ret = files;
 	*ret_n = most + 1;
@@ -306,6 +287,26 @@ static int make_frames(struct hl_place *place, const struct hl_symd_answer *a, c
 	return hl_profile_frame(profile, &frame, &place->insn);
 }
 
+/* True if a place of the kernel lacks a name that it may have got since the names were read. */
+static bool lacks_kernel_name(const struct hl_symd_query *queries, const struct hl_symd_answers *answers)
+{
+	for (size_t i = 0; i < answers->n; i++)
+		if (queries[i].place == HL_SYMD_KERNEL && !(answers->items[i].flags & HL_SYMD_NAMED))
+			return true;
+	return false;
+}
+
+static int resolve(const struct hl_resolve *r, const struct hl_symd_query *queries, size_t n,
+		   struct hl_symd_answers *answers, struct hl_err *err)
+{
+	int code = hl_symd_resolve(r->symd, queries, n, r->intel, answers, err);
+
+	if (code || !lacks_kernel_name(queries, answers) ||
+	    !hl_kernel_names_read(r->kernel, r->symd, hl_monotonic_ns()))
+		return code;
+	return hl_symd_resolve(r->symd, queries, n, r->intel, answers, err);
+}
+
 static int look_up_batch(struct hl_places *places, size_t from, size_t n, const struct named_file *files,
 			 struct hl_symd_answers *answers, struct hl_profile *profile, struct hl_err *err)
 {
@@ -318,7 +319,7 @@ static int look_up_batch(struct hl_places *places, size_t from, size_t n, const 
 		return hl_err_set(err, -ENOMEM, "no memory for names");
 	for (size_t i = 0; i < n; i++)
 		queries[i] = places->items[from + i].query;
-	code = hl_symd_resolve(places->resolve->symd, queries, n, places->resolve->intel, answers, err);
+	code = resolve(places->resolve, queries, n, answers, err);
 	for (size_t i = 0; i < n && !code; i++) {
 		struct hl_place *place = &places->items[from + i];
 		bool in_file = place->query.place == HL_SYMD_FILE;
@@ -333,15 +334,6 @@ static int look_up_batch(struct hl_places *places, size_t from, size_t n, const 
 	return code;
 }
 
-static void add_kallsyms(struct hl_symd *symd)
-{
-	_cleanup_close_ int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
-	struct hl_err err = { { 0 } };
-
-	if (fd < 0 || hl_symd_add_kallsyms(symd, fd, &err))
-		hl_debug("symbol", "/proc/kallsyms: %s", fd < 0 ? strerror(errno) : err.text);
-}
-
 int hl_places_look_up(struct hl_places *places, struct hl_profile *profile, struct hl_err *err)
 {
 	struct hl_symd_answers answers = { 0 };
@@ -351,7 +343,8 @@ int hl_places_look_up(struct hl_places *places, struct hl_profile *profile, stru
 
 	if (code)
 		return hl_err_set(err, code, "no memory for the files of this profile");
-	add_kallsyms(places->resolve->symd);
+	if (!places->resolve->kernel->read_ns)
+		(void)hl_kernel_names_read(places->resolve->kernel, places->resolve->symd, hl_monotonic_ns());
 	for (size_t from = 0; from < places->n && !code; from += BATCH) {
 		size_t n = places->n - from < BATCH ? places->n - from : BATCH;
 

@@ -2,6 +2,7 @@
 #ifndef HL_COMMAND_PLACES_H
 #define HL_COMMAND_PLACES_H
 
+#include "command/debugfiles.h"
 #include "command/resolve.h"
 #include <hotleaf/symd.h>
 
@@ -22,6 +23,7 @@ struct hl_places {
 	struct hl_place *items;
 	size_t n, cap;
 	struct hl_index index;
+	struct hl_debug_counts debug; /* of the look-up */
 };
 
 /* Notes the place of a caller, or of a sample's own instruction. 0 or -ENOMEM. */

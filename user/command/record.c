@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "command/child.h"
 #include "command/header.h"
+#include "command/kernel_names.h"
 #include "command/outputs.h"
 #include "command/resolve.h"
 #include "command/session.h"
@@ -245,7 +246,9 @@ static int capture(struct run *run, char **rest, struct hl_err *err)
 
 static int build_profile(struct run *run, struct hl_err *err)
 {
+	struct hl_kernel_names kernel = { 0 };
 	struct hl_resolve resolve = {
+		.kernel = &kernel,
 		.window = &run->window,
 		.files = hl_session_files(run->session),
 		.instructions = run->config->leaf == LEAF_INSN,
@@ -266,8 +269,8 @@ static int build_profile(struct run *run, struct hl_err *err)
 		code = hl_err_set(err, -ENOMEM, "no memory for the profile");
 	if (code)
 		return code;
-	hl_header_fill(&run->header, run->session, &run->event, run->config->frequency, &run->window,
-		       &counts);
+	hl_header_fill(&run->header, run->session, &run->event, run->config->frequency, &run->window, &counts,
+		       &kernel);
 	hl_profile_set_meta(run->profile, &run->header.meta);
 	return 0;
 }

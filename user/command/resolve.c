@@ -147,6 +147,7 @@ int hl_resolve_run(const struct hl_resolve *resolve, struct hl_profile *profile,
 		(void)hl_err_errno(err, code, "cannot keep the places of this profile");
 	else
 		code = hl_places_look_up(&places, profile, err);
+	ret->debug = places.debug;
 	for (size_t i = 0; i < resolve->window->n_samples && !code; i++) {
 		code = add_sample(&places, &resolve->window->samples[i], profile, ret);
 		if (code)

@@ -6,9 +6,11 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "command/debugfiles.h"
 #include "sample/window.h"
 
 struct hl_files;
+struct hl_kernel_names;
 struct hl_profile;
 struct hl_symd;
 
@@ -17,7 +19,8 @@ struct hl_resolve {
 	const struct hl_window *window;
 	const struct hl_files *files;
 	struct hl_symd *symd;
-	bool instructions; /* leaves are instructions; else functions */
+	struct hl_kernel_names *kernel; /* as `symd` has them */
+	bool instructions;              /* leaves are instructions; else functions */
 	bool intel;
 	bool software_clock; /* the event is a timer */
 };
@@ -31,6 +34,7 @@ struct hl_resolve_counts {
 	uint64_t irqs_off;          /* taken where interrupts were enabled again */
 	uint64_t stacks_lost;       /* the stack map had no room */
 	uint64_t walk[HL_WALK_MAX]; /* by how the user walk ended */
+	struct hl_debug_counts debug;
 };
 
 /* Adds all samples of the window to @profile, unfinished. 0 or -errno. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
@@ -43,4 +44,32 @@ int hl_debug_file_open(int root, const char *home, const uint8_t *build_id, size
 		hl_cleanup_close(&fd);
 	}
 	return -ENOENT;
+}
+
+int hl_debug_link_open(int root, const char *path, const char *link, unsigned int skip)
+{
+	static const struct {
+		const char *before, *behind;
+	} places[] = { { "", "" }, { "", ".debug/" }, { "usr/lib/debug/", "" } };
+	const char *slash = strrchr(path, '/');
+	int result = -ENOENT;
+
+	if (path[0] != '/' || !link[0] || strchr(link, '/') || strcmp(link, ".") == 0 ||
+	    strcmp(link, "..") == 0)
+		return -EINVAL;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		char name[PATH_MAX];
+		struct stat st;
+		int fd, n;
+
+		n = snprintf(name, sizeof(name), "%s%.*s%s%s", places[i].before, (int)(slash - path),
+			     path + 1, places[i].behind, link);
+		fd = n < (int)sizeof(name) ? hl_proc_open_in_root(root, name, &st) : -ENAMETOOLONG;
+		if (fd >= 0 && skip-- == 0)
+			return fd;
+		if (fd == -EMEDIUMTYPE)
+			result = fd;
+		hl_cleanup_close(&fd);
+	}
+	return result;
 }

@@ -15,4 +15,12 @@
  */
 int hl_debug_file_open(int root, const char *home, const uint8_t *build_id, size_t len, unsigned int skip);
 
+/*
+ * Opens the separate debug file that the file at @path, as it is called below @root, names in .gnu_debuglink,
+ * at the places of "Debugging with GDB", 18.3: @link in the directory of @path, in .debug/ there, and in that
+ * directory below /usr/lib/debug. As above; -EMEDIUMTYPE if what is there is no regular file, -EINVAL if
+ * @path is none or @link is no base name.
+ */
+int hl_debug_link_open(int root, const char *path, const char *link, unsigned int skip);
+
 #endif

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "process/proc.h"
+#include "process/roots.h"
 
 /* A file whose processes die before it can be opened is tried this often; then it stays without names. */
 enum { MAX_TRIES = 50 };
@@ -20,6 +21,7 @@ enum { MAX_TRIES = 50 };
 struct hl_files {
 	struct hl_open_file *items; /* by id */
 	size_t n, cap;
+	struct hl_roots roots;
 	int proc_fd;
 };
 
@@ -50,6 +52,7 @@ void hl_files_free(struct hl_files *files)
 	for (size_t i = 0; i < files->n; i++)
 		hl_files_forget(files, (uint32_t)i);
 	free(files->items);
+	hl_roots_done(&files->roots);
 	free(files);
 }
 
@@ -64,7 +67,7 @@ static struct hl_open_file *make_entry(struct hl_files *files, uint32_t id)
 	    hl_grow(&files->items, &files->cap, id + 1, sizeof(*files->items), HL_FILE_LIMIT))
 		return NULL;
 	for (; files->n <= id; files->n++)
-		files->items[files->n] = (struct hl_open_file){ .fd = -1 };
+		files->items[files->n] = (struct hl_open_file){ .fd = -1, .root = -1 };
 	return &files->items[id];
 }
 
@@ -201,6 +204,9 @@ enum hl_file_state hl_files_open(struct hl_files *files, const struct hl_file_ev
 	file->tries++;
 	fd = open_any_way(files, event, file);
 	file->fd = fd < 0 ? -1 : fd;
+	if (fd >= 0)
+		file->root =
+			hl_roots_of(&files->roots, files->proc_fd, (pid_t)event->tgid, (pid_t)event->tid);
 	file->error = fd < 0 ? fd : 0;
 	file->state = fd >= 0                                          ? HL_FILE_OPEN
 		      : fd == -EMEDIUMTYPE || file->tries >= MAX_TRIES ? HL_FILE_REFUSED
@@ -253,6 +259,8 @@ static bool search_mapping(void *ctx, const struct hl_proc_mapping *mapping)
 		if (fd < 0)
 			continue;
 		file->fd = fd;
+		file->root =
+			hl_roots_of(&search->files->roots, search->files->proc_fd, search->pid, search->pid);
 		file->error = 0;
 		file->state = HL_FILE_OPEN;
 		file->found = true;

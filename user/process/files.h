@@ -25,6 +25,7 @@ struct hl_open_file {
 	uint32_t state; /* enum hl_file_state */
 	uint32_t tries;
 	int fd;        /* -1 unless open */
+	int root;      /* the root of the process it was opened through, borrowed; -1: unknown */
 	int error;     /* of the last try, negative errno */
 	bool deleted;  /* it had no name any more when it was opened */
 	bool found;    /* by hl_files_search() */

@@ -212,7 +212,8 @@ static int read_symbols(struct hl_builder *b, const struct hl_elf *elf, uint32_t
 	int r;
 
 	strings = symbols ? hl_elf_section_at(elf, symbols->link, SHT_STRTAB) : NULL;
-	if (!strings || strings->offset >= hl_elf_size(elf))
+	if (!strings || strings->offset >= hl_elf_size(elf) ||
+	    ((symbols->flags | strings->flags) & SHF_COMPRESSED))
 		return 0;
 	/* A length that is a lie spoils no names: each ends at its NUL. */
 	length = hl_elf_size(elf) - strings->offset;

@@ -47,8 +47,8 @@ bool hl_symbols_find(const struct hl_symbols *symbols, uint64_t address, struct 
 #define HL_SYMBOL_NAME_MAX 4096
 
 /*
- * Appends name number @name, without a symbol version and demangled if it is mangled, to @out. Returns 0, -ENOENT if the file no longer
- * has it.
+ * Appends name number @name, without a symbol version and demangled if it is mangled, to @out. Returns 0,
+ * -ENOENT if the file no longer has it.
  */
 int hl_symbols_add_name(const struct hl_symbols *symbols, uint32_t name, struct hl_str *out);
 

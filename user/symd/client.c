@@ -129,6 +129,7 @@ static int add_file(struct hl_symd *symd, uint32_t file, int fd, struct hl_symd_
 		return hl_err_set(err, -EPROTO, "symd described file %u with a damaged build-id or debuglink",
 				  file);
 	answer.has_symtab = answer.has_symtab != 0;
+	answer.refused &= HL_SYMD_REFUSED_DEBUGDATA;
 	*ret = answer;
 	return 0;
 }

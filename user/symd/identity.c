@@ -104,6 +104,9 @@ int hl_symd_match_debug(const struct hl_elf *elf, const struct hl_elf *debug, st
 	uint32_t crc, debug_crc;
 	int r;
 
+	if (hl_elf_machine(elf) != hl_elf_machine(debug) || hl_elf_is_64(elf) != hl_elf_is_64(debug))
+		return hl_err_set(err, -ESTALE, "'%s' is for another machine than '%s'", hl_elf_name(debug),
+				  hl_elf_name(elf));
 	if (len && debug_len) {
 		if (len == debug_len && memcmp(id, debug_id, len) == 0)
 			return 0;

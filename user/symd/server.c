@@ -66,6 +66,8 @@ static int add_file(struct hl_symd_server *server, uint32_t number, int fd, stru
 		file.n_segments++;
 	file.n_symbols = (uint32_t)hl_symbols_count(known->symbols);
 	file.has_symtab = hl_elf_section_typed(known->elf, SHT_SYMTAB) != NULL;
+	if (hl_symbols_refused(known->symbols) & HL_SYMBOLS_REFUSED_DEBUGDATA)
+		file.refused |= HL_SYMD_REFUSED_DEBUGDATA;
 	hl_str_add(payload, &file, sizeof(file));
 	return hl_str_status(payload);
 }
