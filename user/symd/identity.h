@@ -16,8 +16,8 @@ struct hl_symd_file;
 int hl_symd_identify(const struct hl_elf *elf, struct hl_symd_file *ret, struct hl_err *err);
 
 /*
- * 0 if @debug is the separate debug file of @elf, for the same machine: they have the same build-id, or, where one has none, the
- * debuglink's CRC is that of @debug. Else -ESTALE.
+ * 0 if @debug is the separate debug file of @elf: both are for the same machine and have the same build-id,
+ * or, where one has none, the debuglink's CRC is that of @debug. Else -ESTALE.
  */
 int hl_symd_match_debug(const struct hl_elf *elf, const struct hl_elf *debug, struct hl_err *err);
 
