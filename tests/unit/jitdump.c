@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* needs: base elf symbol tests/elfwriter */
+#include "symbol/jitdump.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "elfwriter.h"
+#include "harness.h"
+#include "symbol/codemap.h"
+#include "symbol/symbol.h"
+
+static struct hl_code_map *code;
+static struct hl_jit_dump *dump;
+static struct hl_err err;
+
+static void begin(void)
+{
+	code = hl_code_map_new();
+	dump = hl_jit_dump_new();
+	CHECK(code && dump);
+}
+
+static void end(void)
+{
+	hl_code_map_free(code);
+	hl_jit_dump_free(dump);
+}
+
+/* "NAME START+SIZE" of what covers an address, "-" if nothing does. */
+static const char *at(uint64_t address)
+{
+	static char text[HL_SYMBOL_NAME_MAX + 64];
+	struct hl_code_symbol s;
+
+	if (!hl_code_map_find(code, address, &s))
+		return "-";
+	(void)snprintf(text, sizeof(text), "%.*s %llx+%llx", (int)s.len, s.name, (unsigned long long)s.start,
+		       (unsigned long long)s.size);
+	return text;
+}
+
+static struct hl_str bytes;
+
+static void put(uint64_t value, size_t size)
+{
+	hl_str_add(&bytes, &value, size);
+}
+
+static void put_header(uint32_t machine, uint64_t time, uint64_t flags)
+{
+	hl_str_clear(&bytes);
+	put(0x4a695444, 4);
+	put(1, 4);
+	put(40, 4);
+	put(machine, 4);
+	put(0, 4);
+	put(1234, 4);
+	put(time, 8);
+	put(flags, 8);
+}
+
+static void put_prefix(uint32_t id, size_t body, uint64_t time)
+{
+	put(id, 4);
+	put(16 + body, 4);
+	put(time, 8);
+}
+
+static void put_load(uint64_t time, uint64_t address, uint64_t size, const char *name)
+{
+	put_prefix(0, 40 + strlen(name) + 1 + size, time);
+	put(1234, 4);
+	put(1234, 4);
+	put(address, 8);
+	put(address, 8);
+	put(size, 8);
+	put(1, 8);
+	hl_str_add(&bytes, name, strlen(name) + 1);
+	for (uint64_t i = 0; i < size; i++)
+		hl_str_addc(&bytes, '\x90');
+}
+
+static void put_move(uint64_t time, uint64_t from, uint64_t to, uint64_t size)
+{
+	put_prefix(1, 48, time);
+	put(1234, 4);
+	put(1234, 4);
+	put(to, 8);
+	put(from, 8);
+	put(to, 8);
+	put(size, 8);
+	put(1, 8);
+}
+
+/* Writes what was put since the last time behind @fd's end, and has it read. */
+static int read_dump(int fd, uint64_t until)
+{
+	CHECK_INT(write(fd, bytes.data, bytes.len), bytes.len);
+	hl_str_clear(&bytes);
+	return hl_jit_dump_read(dump, fd, until, code, &err);
+}
+
+HL_TEST(records_of_a_jitdump)
+{
+	int fd = ew_file("", 0);
+
+	begin();
+	put_header(EM_X86_64, 5, 0);
+	put_load(10, 0x1000, 0x40, "first");
+	put_prefix(2, 40, 11); /* debug info, of one line */
+	for (int i = 0; i < 5; i++)
+		put(0, 8);
+	put_load(12, 0x2000, 0x40, "second");
+	put_prefix(99, 8, 13); /* unknown */
+	put(0, 8);
+	put_move(14, 0x1000, 0x5000, 0x40);
+	CHECK_INT(read_dump(fd, 100), 0);
+	CHECK_STR(at(0x1000), "first 1000+40");
+	CHECK_STR(at(0x203f), "second 2000+40");
+	CHECK_STR(at(0x5001), "first 5000+40");
+	/* A record that is not whole waits for its end. */
+	put_load(20, 0x3000, 0x40, "third");
+	bytes.len -= 10;
+	CHECK_INT(read_dump(fd, 100), 0);
+	CHECK_STR(at(0x3000), "-");
+	hl_str_add(&bytes, "0123456789", 10);
+	put_load(21, 0x1000, 0x40, "in the place of first");
+	put_prefix(3, 0, 22);
+	put_load(23, 0x4000, 0x40, "behind the end");
+	CHECK_INT(read_dump(fd, 100), 0);
+	CHECK_STR(at(0x3000), "third 3000+40");
+	CHECK_STR(at(0x1000), "in the place of first 1000+40");
+	CHECK_STR(at(0x5000), "first 5000+40");
+	CHECK_STR(at(0x4000), "-");
+	CHECK_INT(hl_code_map_counts(code).damaged, 0);
+	close(fd);
+	end();
+}
+
+HL_TEST(code_that_was_made_after_the_window)
+{
+	int fd = ew_file("", 0);
+
+	begin();
+	put_header(EM_X86_64, 5, 0);
+	put_load(10, 0x1000, 0x40, "old");
+	put_load(30, 0x1000, 0x40, "new");
+	CHECK_INT(read_dump(fd, 20), 0);
+	CHECK_STR(at(0x1000), "old 1000+40");
+	CHECK_INT(read_dump(fd, 30), 0);
+	CHECK_STR(at(0x1000), "new 1000+40");
+	close(fd);
+	end();
+}
+
+/* Times by a counter of the CPU, or by a clock that is ahead: they say nothing about the window. */
+HL_TEST(times_of_another_clock)
+{
+	for (int ahead = 0; ahead < 2; ahead++) {
+		int fd = ew_file("", 0);
+
+		begin();
+		put_header(EM_X86_64, ahead ? 1000 : 5, ahead ? 0 : 1);
+		put_load(2000, 0x1000, 0x40, "old");
+		put_load(3000, 0x1000, 0x40, "new");
+		CHECK_INT(read_dump(fd, 20), 0);
+		CHECK_STR(at(0x1000), "new 1000+40");
+		close(fd);
+		end();
+	}
+}
+
+HL_TEST(damaged_jitdumps)
+{
+	static const struct {
+		size_t where;
+		uint32_t value;
+		int status;
+		const char *first, *second;
+	} damages[] = {
+		{ 0, 0x4454694a, -EBADMSG, "-", "-" },  /* the other byte order */
+		{ 8, 0, -EBADMSG, "-", "-" },           /* a header without size */
+		{ 8, 0xfffffff0, 0, "-", "-" },         /* … of more than there is */
+		{ 12, EM_AARCH64, -EBADMSG, "-", "-" }, /* another machine */
+		{ 40 + 4, 0, -EBADMSG, "-", "-" },      /* a record without size */
+		{ 40 + 4, 15, -EBADMSG, "-", "-" },     /* … smaller than its prefix */
+		{ 40 + 4, 16, 0, "-", "-" },            /* … without a body: the next makes no sense */
+		{ 40 + 4, 0xffffffff, 0, "-", "-" },    /* … of more than there is */
+		{ 40 + 44, 0xffffffff, 0, "-", "second 2000+40" }, /* its code wraps around */
+	};
+
+	for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+		int fd = ew_file("", 0);
+
+		begin();
+		put_header(EM_X86_64, 5, 0);
+		put_load(10, 0x1000, 0x40, "first");
+		put_load(11, 0x2000, 0x40, "second");
+		memcpy(bytes.data + damages[i].where, &damages[i].value, 4);
+		CHECK_INT(read_dump(fd, 100), damages[i].status);
+		CHECK_STR(at(0x1000), damages[i].first);
+		CHECK_STR(at(0x2000), damages[i].second);
+		close(fd);
+		end();
+	}
+}
+
+/* Each move is looked for among all that was told: that has an end. */
+HL_TEST(a_jitdump_of_moves)
+{
+	int fd = ew_file("", 0);
+
+	begin();
+	put_header(EM_X86_64, 5, 0);
+	for (unsigned int i = 0; i < 100000; i++)
+		put_load(10, 0x100000 + i * 16, 1, "f");
+	for (unsigned int i = 0; i < 100000; i++)
+		put_move(11, 0x100000, 0x10000000 + i * 16, 16);
+	CHECK_INT(read_dump(fd, 100), 0);
+	CHECK(hl_code_map_counts(code).dropped > 90000);
+	CHECK_STR(at(0x100000), "f 100000+1");
+	close(fd);
+	end();
+}

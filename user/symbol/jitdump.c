@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "symbol/jitdump.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/err.h"
+#include "symbol/codemap.h"
+#include "symbol/growing.h"
+#include "symbol/symbol.h"
+
+enum { MAGIC = 0x4a695444, ARCH_TIMESTAMP = 1, HEADER_SIZE = 40, PREFIX_SIZE = 16 };
+enum { CODE_LOAD = 0, CODE_MOVE = 1, CODE_CLOSE = 3 };
+
+/* Behind the prefix of a LOAD: pid, tid, vma, address, size, index, name; of a MOVE two addresses. */
+enum { LOAD_SIZE = PREFIX_SIZE + 2 * 4 + 4 * 8, MOVE_SIZE = PREFIX_SIZE + 2 * 4 + 5 * 8 };
+
+/* How many ranges are looked at, in one go, to find those that move: a third of a second. */
+#define MOVE_EFFORT (UINT64_C(1) << 28)
+
+struct hl_jit_dump {
+	struct hl_growing file;
+	bool has_header, closed;
+	bool monotonic;  /* times are of CLOCK_MONOTONIC, as far as can be told */
+	uint64_t effort; /* left for moves */
+};
+
+struct record {
+	uint32_t id, size;
+	uint64_t time;
+};
+
+struct hl_jit_dump *hl_jit_dump_new(void)
+{
+	return calloc(1, sizeof(struct hl_jit_dump));
+}
+
+void hl_jit_dump_free(struct hl_jit_dump *dump)
+{
+	free(dump);
+}
+
+static int take_header(struct hl_jit_dump *dump, uint64_t until_ns, struct hl_err *err)
+{
+	const char *bytes;
+	size_t n = hl_growing_peek(&dump->file, HEADER_SIZE, &bytes);
+	struct hl_cursor c = hl_cursor_of(bytes, n, "the jitdump's header");
+	uint32_t magic = hl_cursor_u32(&c), size, machine;
+	uint64_t time, flags;
+
+	(void)hl_cursor_u32(&c); /* version */
+	size = hl_cursor_u32(&c);
+	machine = hl_cursor_u32(&c);
+	hl_cursor_skip(&c, 2 * 4); /* padding, pid */
+	time = hl_cursor_u64(&c);
+	flags = hl_cursor_u64(&c);
+	if (hl_cursor_status(&c, NULL) < 0)
+		return -EAGAIN; /* not written yet */
+	if (magic != MAGIC || size < HEADER_SIZE || (machine != EM_X86_64 && machine != EM_386))
+		return hl_err_set(err, -EBADMSG, "no jitdump of this machine");
+	dump->monotonic = !(flags & ARCH_TIMESTAMP) && time && time <= until_ns;
+	dump->file.offset += size;
+	dump->has_header = true;
+	return 0;
+}
+
+/* A name is what stands up to a NUL; no more of it is looked at than is kept. */
+static void take_load(struct hl_jit_dump *dump, const struct record *record, struct hl_code_map *into)
+{
+	const char *bytes, *name;
+	size_t want =
+		record->size < LOAD_SIZE + HL_SYMBOL_NAME_MAX ? record->size : LOAD_SIZE + HL_SYMBOL_NAME_MAX;
+	size_t n = hl_growing_peek(&dump->file, want, &bytes);
+	struct hl_cursor c = hl_cursor_of(bytes, n, "");
+	uint64_t address, size;
+
+	hl_cursor_skip(&c, PREFIX_SIZE + 2 * 4 + 8);
+	address = hl_cursor_u64(&c);
+	size = hl_cursor_u64(&c);
+	hl_cursor_skip(&c, 8);
+	n = hl_cursor_left(&c);
+	name = hl_cursor_bytes(&c, n);
+	if (name && size)
+		hl_code_map_add(into, address, size, name, strnlen(name, n));
+	else
+		hl_code_map_count_damaged(into);
+}
+
+/* Code that moves keeps its name. Until something else takes its old place, samples of that are its, too. */
+static void take_move(struct hl_jit_dump *dump, const struct record *record, struct hl_code_map *into)
+{
+	const char *bytes;
+	size_t n = hl_growing_peek(&dump->file, record->size < MOVE_SIZE ? record->size : MOVE_SIZE, &bytes);
+	struct hl_cursor c = hl_cursor_of(bytes, n, "");
+	uint64_t from, to, size;
+
+	hl_cursor_skip(&c, PREFIX_SIZE + 2 * 4 + 8);
+	from = hl_cursor_u64(&c);
+	to = hl_cursor_u64(&c);
+	size = hl_cursor_u64(&c);
+	if (hl_cursor_status(&c, NULL) == 0)
+		hl_code_map_move(into, from, to, size, &dump->effort);
+	else
+		hl_code_map_count_damaged(into);
+}
+
+/* The record at the offset. False: it is not whole yet. */
+static bool peek_record(struct hl_jit_dump *dump, struct record *ret)
+{
+	const char *bytes;
+	size_t n = hl_growing_peek(&dump->file, PREFIX_SIZE, &bytes);
+	struct hl_cursor c = hl_cursor_of(bytes, n, "");
+
+	ret->id = hl_cursor_u32(&c);
+	ret->size = hl_cursor_u32(&c);
+	ret->time = hl_cursor_u64(&c);
+	return hl_cursor_status(&c, NULL) == 0 && ret->size <= dump->file.end - dump->file.offset;
+}
+
+static int take_records(struct hl_jit_dump *dump, uint64_t until_ns, struct hl_code_map *into,
+			struct hl_err *err)
+{
+	struct record record;
+	int r = dump->has_header ? 0 : take_header(dump, until_ns, err);
+
+	if (r < 0)
+		return r == -EAGAIN ? 0 : r;
+	while (!dump->closed && peek_record(dump, &record)) {
+		if (record.size < PREFIX_SIZE)
+			return hl_err_set(err, -EBADMSG, "the jitdump has a record of %u bytes at %llu",
+					  record.size, (unsigned long long)dump->file.offset);
+		if (until_ns && dump->monotonic && record.time > until_ns)
+			break;
+		if (record.id == CODE_LOAD)
+			take_load(dump, &record, into);
+		else if (record.id == CODE_MOVE)
+			take_move(dump, &record, into);
+		dump->closed = record.id == CODE_CLOSE;
+		dump->file.offset += record.size;
+	}
+	return 0;
+}
+
+int hl_jit_dump_read(struct hl_jit_dump *dump, int fd, uint64_t until_ns, struct hl_code_map *into,
+		     struct hl_err *err)
+{
+	bool anew;
+	int r = hl_growing_begin(&dump->file, fd, &anew);
+
+	if (r < 0)
+		return hl_err_errno(err, r, "cannot read the jitdump");
+	if (anew) {
+		hl_code_map_clear(into);
+		dump->has_header = dump->closed = false;
+	}
+	dump->effort = MOVE_EFFORT;
+	r = take_records(dump, until_ns, into, err);
+	hl_growing_finish(&dump->file);
+	return r;
+}
