@@ -34,6 +34,12 @@ enum hl_symd_type {
 	 * unwind.h has it. Status -ENODATA: it has none.
 	 */
 	HL_SYMD_UNWIND = 6,
+	/*
+	 * Descriptor 0: a file in which process `file`, a number of the client's from 1 on, tells the names of
+	 * code that it made. Payload: one hl_symd_map. To be sent again when the file has grown: what was
+	 * read is not read again. Reply payload: one hl_symd_map_counts. -EFBIG: there is no memory for more.
+	 */
+	HL_SYMD_ADD_MAP = 8,
 };
 
 struct hl_symd_request {
@@ -68,11 +74,29 @@ struct hl_symd_file {
 };
 
 #define HL_SYMD_REFUSED_DEBUGDATA 1u /* .gnu_debugdata, damaged or too large */
+enum hl_symd_map_kind {
+	HL_SYMD_PERF_MAP = 0,
+	HL_SYMD_JITDUMP = 1, /* where both know an address, this one counts */
+	HL_SYMD_MAP_KINDS = 2,
+};
+
+struct hl_symd_map {
+	__u64 until_ns; /* CLOCK_MONOTONIC: of a jitdump, code made later is left for the next time; 0: all */
+	__u32 kind;     /* enum hl_symd_map_kind */
+	__u32 reserved;
+};
+
+/* Of all that was read of this file. */
+struct hl_symd_map_counts {
+	__u64 told;    /* ranges with a name */
+	__u64 damaged; /* records that make no sense */
+	__u64 dropped; /* records for which there was no room */
+};
 
 enum hl_symd_place {
 	HL_SYMD_FILE = 0,   /* `where` is an offset into `file` */
 	HL_SYMD_KERNEL = 1, /* `where` is a kernel address of this boot */
-	HL_SYMD_RAW = 2,    /* `where` is a user address in no file: JIT code */
+	HL_SYMD_RAW = 2,    /* `where` is an address of process `file` that is in no file; 0: of any */
 };
 
 #define HL_SYMD_WANT_TEXT 1u /* the sampled instruction: decode `code` */

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "command/kernel_names.h"
+#include "process/codefiles.h"
 #include "process/files.h"
 #include "process/vdso.h"
 #include "profile/profile.h"
@@ -27,22 +28,25 @@ struct named_file {
 	bool known;         /* the server has it */
 };
 
-static bool is_kernel(uint64_t frame)
+/* A raw address means something in one process only, and to one that tells of its code at all. */
+static uint32_t process_of(const struct hl_places *places, uint64_t frame,
+			   const struct hl_process_key *process)
 {
-	/* A raw user address has bit 63 as its only mark above bit 56; a kernel address has all of them. */
-	return frame >> 55 == 0x1ff;
+	return hl_frame_is_raw_user(frame) ? hl_code_files_number(places->resolve->code_files, process) : 0;
 }
 
-static struct hl_symd_query query_of(uint64_t frame)
+static struct hl_symd_query query_of(const struct hl_places *places, uint64_t frame,
+				     const struct hl_process_key *process)
 {
 	struct hl_symd_query q;
 
 	memset(&q, 0, sizeof(q)); /* compared by its bytes */
-	if (is_kernel(frame)) {
+	if (hl_frame_is_kernel(frame)) {
 		q.place = HL_SYMD_KERNEL;
 		q.where = frame;
 	} else if (frame & HL_FRAME_RAW) {
 		q.place = HL_SYMD_RAW;
+		q.file = process_of(places, frame, process);
 		q.where = frame & ~HL_FRAME_RAW;
 	} else {
 		q.place = HL_SYMD_FILE;
@@ -54,7 +58,7 @@ static struct hl_symd_query query_of(uint64_t frame)
 
 static struct hl_symd_query query_of_sample(const struct hl_places *places, const struct hl_sample *sample)
 {
-	struct hl_symd_query q = query_of(sample->key.ip);
+	struct hl_symd_query q = query_of(places, sample->key.ip, &sample->key.process);
 
 	if (places->resolve->instructions) {
 		q.flags |= HL_SYMD_WANT_TEXT;
@@ -105,9 +109,9 @@ static int add(struct hl_places *places, const struct hl_symd_query *query)
 	return 0;
 }
 
-int hl_places_add_caller(struct hl_places *places, uint64_t frame)
+int hl_places_add_caller(struct hl_places *places, uint64_t frame, const struct hl_process_key *process)
 {
-	struct hl_symd_query query = query_of(frame);
+	struct hl_symd_query query = query_of(places, frame, process);
 
 	return add(places, &query);
 }
@@ -126,9 +130,10 @@ static const struct hl_place *get(const struct hl_places *places, const struct h
 	return at == HL_INDEX_NONE ? NULL : &places->items[at];
 }
 
-const struct hl_place *hl_places_caller(const struct hl_places *places, uint64_t frame)
+const struct hl_place *hl_places_caller(const struct hl_places *places, uint64_t frame,
+					const struct hl_process_key *process)
 {
-	struct hl_symd_query query = query_of(frame);
+	struct hl_symd_query query = query_of(places, frame, process);
 
 	return get(places, &query);
 }
@@ -178,7 +183,7 @@ static int add_files(struct hl_places *places, struct named_file **ret, size_t *
 	bool *wanted;
 
 	for (size_t i = 0; i < places->n; i++)
-		if (places->items[i].query.file > most)
+		if (places->items[i].query.place == HL_SYMD_FILE && places->items[i].query.file > most)
 			most = places->items[i].query.file;
 	files = calloc(most + 1, sizeof(*files));
 	wanted = calloc(most + 1, sizeof(*wanted));
@@ -218,11 +223,8 @@ static const char *module_of(const struct hl_symd_query *q, const struct named_f
 	return file->module ? file->module : "unknown";
 }
 
-/* A code region that is in no file is what its bytes are. */
 static struct hl_id binary_of(const struct hl_symd_query *q, const struct named_file *file)
 {
-	if (q->place == HL_SYMD_RAW && q->code_len)
-		return hl_id_of(q->code, sizeof(q->code));
 	return q->place == HL_SYMD_FILE && file->known ? file->binary : (struct hl_id){ 0, 0 };
 }
 
@@ -243,6 +245,9 @@ static int make_frames(struct hl_place *place, const struct hl_symd_answer *a, c
 	struct hl_frame frame = { .kind = kind_of_place[q->place], .address = a->function };
 	int code;
 
+	/* Made code moves, and is made again elsewhere: what stays is its name. */
+	if (q->place == HL_SYMD_RAW)
+		frame.address = 0;
 	frame.module = module_of(q, file);
 	frame.module_len = strlen(frame.module);
 	if (a->module_len) {
@@ -253,13 +258,17 @@ static int make_frames(struct hl_place *place, const struct hl_symd_answer *a, c
 	frame.name = strings + a->name;
 	frame.name_len = a->name_len;
 	hl_str_clear(text);
-	if (!a->name_len) {
+	if (!a->name_len && q->place == HL_SYMD_RAW) {
+		hl_str_adds(text, "[jit]");
+	} else if (!a->name_len) {
 		/* "[vdso]" is the module's own name with its brackets; a file called so gets a second pair. */
 		const char *in_brackets = in_vdso(q) ? "%.*s+0x%llx]" : "[%.*s+0x%llx]";
 		const char *base = base_name(frame.module);
 
 		hl_str_addf(text, in_brackets, (int)strlen(base) - in_vdso(q), base,
 			    (unsigned long long)a->function);
+	}
+	if (!a->name_len) {
 		frame.name = text->data;
 		frame.name_len = text->len;
 	}
@@ -270,6 +279,9 @@ static int make_frames(struct hl_place *place, const struct hl_symd_answer *a, c
 		return code;
 	frame.kind = HL_FRAME_INSN;
 	frame.kernel = q->place == HL_SYMD_KERNEL;
+	/* An instruction that is in no file is what its bytes are. */
+	if (q->place == HL_SYMD_RAW && q->code_len)
+		frame.binary = hl_id_of(q->code, sizeof(q->code));
 	frame.insn_class = a->insn_class;
 	frame.address = a->address;
 	frame.offset = a->address - a->function;
@@ -334,6 +346,32 @@ static int look_up_batch(struct hl_places *places, size_t from, size_t n, const 
 	return code;
 }
 
+/* What processes tell of their code by now. A file that has damage names what stands before that. */
+static void add_code_files(const struct hl_resolve *resolve)
+{
+	static const uint32_t kinds[HL_CODE_KINDS] = {
+		[HL_CODE_PERF_MAP] = HL_SYMD_PERF_MAP, [HL_CODE_JITDUMP] = HL_SYMD_JITDUMP
+	};
+	const struct hl_code_process *process;
+
+	for (uint32_t n = 1; (process = hl_code_files_get(resolve->code_files, n)); n++)
+		for (int kind = 0; kind < HL_CODE_KINDS; kind++) {
+			struct hl_symd_map map = { .until_ns = resolve->until_ns, .kind = kinds[kind] };
+			struct hl_symd_map_counts counts;
+			struct hl_err err = { "" };
+
+			if (process->fds[kind] < 0)
+				continue;
+			if (hl_symd_add_map(resolve->symd, n, process->fds[kind], &map, &counts, &err))
+				hl_log_once(HL_LOG_WARNING, "symbol", "code of process %u: %s",
+					    process->key.tgid, err.text);
+			else if (counts.dropped)
+				hl_log_once(HL_LOG_WARNING, "symbol",
+					    "code of process %u: no room for %llu of its names",
+					    process->key.tgid, (unsigned long long)counts.dropped);
+		}
+}
+
 int hl_places_look_up(struct hl_places *places, struct hl_profile *profile, struct hl_err *err)
 {
 	struct hl_symd_answers answers = { 0 };
@@ -345,6 +383,7 @@ int hl_places_look_up(struct hl_places *places, struct hl_profile *profile, stru
 		return hl_err_set(err, code, "no memory for the files of this profile");
 	if (!places->resolve->kernel->read_ns)
 		(void)hl_kernel_names_read(places->resolve->kernel, places->resolve->symd, hl_monotonic_ns());
+	add_code_files(places->resolve);
 	for (size_t from = 0; from < places->n && !code; from += BATCH) {
 		size_t n = places->n - from < BATCH ? places->n - from : BATCH;
 

@@ -26,15 +26,19 @@ struct hl_places {
 	struct hl_debug_counts debug; /* of the look-up */
 };
 
-/* Notes the place of a caller, or of a sample's own instruction. 0 or -ENOMEM. */
-int hl_places_add_caller(struct hl_places *places, uint64_t frame);
+/*
+ * Notes the place of a caller, or of a sample's own instruction. Where the caller is a raw user address it is
+ * one of @process; else that does not matter. 0 or -ENOMEM.
+ */
+int hl_places_add_caller(struct hl_places *places, uint64_t frame, const struct hl_process_key *process);
 int hl_places_add_sample(struct hl_places *places, const struct hl_sample *sample);
 
 /* Looks all of them up and makes their frames. 0 or -errno. */
 int hl_places_look_up(struct hl_places *places, struct hl_profile *profile, struct hl_err *err);
 
 /* The place noted before; never NULL for one that was. */
-const struct hl_place *hl_places_caller(const struct hl_places *places, uint64_t frame);
+const struct hl_place *hl_places_caller(const struct hl_places *places, uint64_t frame,
+					const struct hl_process_key *process);
 const struct hl_place *hl_places_sample(const struct hl_places *places, const struct hl_sample *sample);
 
 void hl_places_done(struct hl_places *places);

@@ -251,6 +251,8 @@ static int build_profile(struct run *run, struct hl_err *err)
 		.kernel = &kernel,
 		.window = &run->window,
 		.files = hl_session_files(run->session),
+		.code_files = hl_session_code_files(run->session),
+		.until_ns = hl_session_times(run->session).end_monotonic_ns,
 		.instructions = run->config->leaf == LEAF_INSN,
 		.intel = run->config->syntax == SYNTAX_INTEL,
 		.software_clock = run->event.software_clock,

@@ -67,8 +67,9 @@ static int push_root(const struct hl_resolve *r, struct hl_profile *profile, str
 
 /* The callers of a stack, from the thread's start towards the leaf, behind the mark of a walk that was cut. */
 static int push_callers(const struct hl_places *places, struct hl_profile *profile, struct stack *stack,
-			uint64_t id, struct hl_resolve_counts *counts, uint64_t samples)
+			const struct hl_sample *sample, uint64_t id, struct hl_resolve_counts *counts)
 {
+	uint64_t samples = sample->count.samples;
 	const struct hl_stack_row *row = hl_window_stack(places->resolve->window, id);
 	int code;
 
@@ -82,7 +83,8 @@ static int push_callers(const struct hl_places *places, struct hl_profile *profi
 		counts->walk[row->head.end] += samples;
 	code = push_walk_end(profile, stack, row->head.end);
 	for (uint32_t i = row->head.n; i > 0 && !code; i--)
-		stack->frames[stack->n++] = hl_places_caller(places, row->frames[i - 1])->function;
+		stack->frames[stack->n++] =
+			hl_places_caller(places, row->frames[i - 1], &sample->key.process)->function;
 	return code;
 }
 
@@ -111,9 +113,9 @@ static int add_sample(const struct hl_places *places, const struct hl_sample *sa
 	int code = push_root(places->resolve, profile, &stack, sample);
 
 	if (!code)
-		code = push_callers(places, profile, &stack, sample->key.user_stack, counts, samples);
+		code = push_callers(places, profile, &stack, sample, sample->key.user_stack, counts);
 	if (!code)
-		code = push_callers(places, profile, &stack, sample->key.kernel_stack, counts, samples);
+		code = push_callers(places, profile, &stack, sample, sample->key.kernel_stack, counts);
 	if (code)
 		return code;
 	stack.frames[stack.n++] = leaf->function;
@@ -123,16 +125,33 @@ static int add_sample(const struct hl_places *places, const struct hl_sample *sa
 	return hl_profile_add(profile, stack.frames, stack.n, samples, sample->count.periods);
 }
 
+/* The callers of one stack that are raw user addresses, or all others: of those the process does not matter. */
+static int collect_callers(struct hl_places *places, const struct hl_stack_row *row,
+			   const struct hl_process_key *process, bool raw)
+{
+	int code = 0;
+
+	for (uint32_t i = 0; i < row->head.n && !code; i++)
+		if (hl_frame_is_raw_user(row->frames[i]) == raw)
+			code = hl_places_add_caller(places, row->frames[i], process);
+	return code;
+}
+
 static int collect(struct hl_places *places)
 {
 	const struct hl_window *w = places->resolve->window;
 	int code = 0;
 
-	for (size_t i = 0; i < w->n_samples && !code; i++)
-		code = hl_places_add_sample(places, &w->samples[i]);
 	for (size_t i = 0; i < w->n_stacks && !code; i++)
-		for (uint32_t k = 0; k < w->stacks[i].head.n && !code; k++)
-			code = hl_places_add_caller(places, w->stacks[i].frames[k]);
+		code = collect_callers(places, &w->stacks[i], NULL, false);
+	for (size_t i = 0; i < w->n_samples && !code; i++) {
+		const struct hl_sample *sample = &w->samples[i];
+		const struct hl_stack_row *row = hl_window_stack(w, sample->key.user_stack);
+
+		code = hl_places_add_sample(places, sample);
+		if (row && !code)
+			code = collect_callers(places, row, &sample->key.process, true);
+	}
 	return code;
 }
 

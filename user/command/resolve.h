@@ -9,6 +9,7 @@
 #include "command/debugfiles.h"
 #include "sample/window.h"
 
+struct hl_code_files;
 struct hl_files;
 struct hl_kernel_names;
 struct hl_profile;
@@ -18,6 +19,8 @@ struct hl_symd;
 struct hl_resolve {
 	const struct hl_window *window;
 	const struct hl_files *files;
+	const struct hl_code_files *code_files;
+	uint64_t until_ns; /* CLOCK_MONOTONIC: when sampling ended; code made later is none of ours */
 	struct hl_symd *symd;
 	struct hl_kernel_names *kernel; /* as `symd` has them */
 	bool instructions;              /* leaves are instructions; else functions */

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "process/codefiles.h"
 #include "process/files.h"
 #include "process/maps.h"
 #include "process/vdso.h"
@@ -38,6 +39,7 @@ struct ids {
 struct hl_session {
 	struct hl_capture *capture;
 	struct hl_files *files;
+	struct hl_code_files *code_files;
 	struct hl_maps *maps; /* only where the kernel walks: addresses are raw then */
 	/* The other thread's. */
 	struct hl_symd *symd; /* compiles unwind tables */
@@ -246,10 +248,12 @@ int hl_session_new(const struct hl_capture_options *options, struct hl_session *
 		session->stop_fd = eventfd(0, EFD_CLOEXEC);
 		session->ready_fd = eventfd(0, EFD_CLOEXEC);
 		session->files = hl_files_new(session->proc_fd);
+		session->code_files = hl_code_files_new(session->proc_fd);
 		session->symd = hl_symd_new(err);
 		if (hl_capture_walk(session->capture, &why) == HL_CAPTURE_WALK_KERNEL)
 			session->maps = hl_maps_new(session->proc_fd, session->files);
-		if (session->stop_fd < 0 || session->ready_fd < 0 || !session->files || !session->symd)
+		if (session->stop_fd < 0 || session->ready_fd < 0 || !session->files ||
+		    !session->code_files || !session->symd)
 			code = hl_err_set(err, -ENOMEM, "no memory for the capture");
 	}
 	if (code) {
@@ -277,6 +281,7 @@ void hl_session_free(struct hl_session *session)
 		return;
 	stop_opener(session);
 	hl_capture_free(session->capture);
+	hl_code_files_free(session->code_files);
 	hl_maps_free(session->maps);
 	hl_files_free(session->files);
 	hl_symd_free(session->symd);
@@ -305,14 +310,15 @@ int hl_session_start(struct hl_session *session, struct hl_err *err)
 
 int hl_session_drain(struct hl_session *session, struct hl_window *window, struct hl_err *err)
 {
+	size_t known = window->n_samples;
 	struct hl_window raw = { 0 };
 	int code;
 
-	if (!session->maps)
-		return hl_capture_drain(session->capture, window, err);
-	code = hl_capture_drain(session->capture, &raw, err);
-	hl_maps_translate(session->maps, &raw, window);
+	code = hl_capture_drain(session->capture, session->maps ? &raw : window, err);
+	if (session->maps)
+		hl_maps_translate(session->maps, &raw, window);
 	hl_window_done(&raw);
+	hl_code_files_look(session->code_files, window, known);
 	return code;
 }
 
@@ -322,7 +328,8 @@ int hl_session_stop(struct hl_session *session, struct hl_window *window, struct
 
 	hl_capture_stop(session->capture);
 	session->times.end_ns = hl_realtime_ns();
-	session->times.elapsed_ns = hl_monotonic_ns() - session->started_ns;
+	session->times.end_monotonic_ns = hl_monotonic_ns();
+	session->times.elapsed_ns = session->times.end_monotonic_ns - session->started_ns;
 	stop_opener(session);
 	(void)hl_files_search(session->files);
 	code = hl_session_drain(session, window, err);
@@ -340,6 +347,11 @@ struct hl_capture *hl_session_capture(const struct hl_session *session)
 const struct hl_files *hl_session_files(const struct hl_session *session)
 {
 	return session->files;
+}
+
+const struct hl_code_files *hl_session_code_files(const struct hl_session *session)
+{
+	return session->code_files;
 }
 
 struct hl_session_times hl_session_times(const struct hl_session *session)

@@ -8,6 +8,7 @@
 #include "capture/capture.h"
 #include "sample/window.h"
 
+struct hl_code_files;
 struct hl_files;
 
 /*
@@ -29,11 +30,13 @@ int hl_session_stop(struct hl_session *session, struct hl_window *window, struct
 struct hl_capture *hl_session_capture(const struct hl_session *session);
 /* After the stop only: until then the other thread writes to them. */
 const struct hl_files *hl_session_files(const struct hl_session *session);
+const struct hl_code_files *hl_session_code_files(const struct hl_session *session);
 
 /* When sampling began and ended, since the epoch; and the CPU time that this process used in between. */
 struct hl_session_times {
 	uint64_t start_ns, end_ns;
-	uint64_t elapsed_ns; /* by a clock that is not set */
+	uint64_t elapsed_ns;       /* by a clock that is not set */
+	uint64_t end_monotonic_ns; /* CLOCK_MONOTONIC of the end */
 	uint64_t process_cpu_ns;
 };
 struct hl_session_times hl_session_times(const struct hl_session *session);

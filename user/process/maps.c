@@ -126,16 +126,11 @@ static void read_process(struct hl_maps *maps, uint32_t tgid)
 	(void)hl_proc_maps(maps->proc_fd, name, take_mapping, maps);
 }
 
-static bool is_raw_user(uint64_t frame)
-{
-	return (frame & HL_FRAME_RAW) && frame >> 55 != 0x1ff;
-}
-
 static uint64_t translate(const struct hl_maps *maps, uint32_t tgid, uint64_t frame)
 {
 	uint64_t address = frame & ~HL_FRAME_RAW;
 
-	if (!is_raw_user(frame))
+	if (!hl_frame_is_raw_user(frame))
 		return frame;
 	for (size_t i = 0; i < maps->n; i++) {
 		const struct mapping *m = &maps->items[i];

@@ -9,6 +9,17 @@
 #include "base/mem.h"
 #include <hotleaf/abi.h>
 
+/* A kernel address has all upper bits set; a raw user address bit 63 as its only mark above bit 56. */
+static inline bool hl_frame_is_kernel(uint64_t frame)
+{
+	return frame >> 55 == 0x1ff;
+}
+
+static inline bool hl_frame_is_raw_user(uint64_t frame)
+{
+	return (frame & HL_FRAME_RAW) && !hl_frame_is_kernel(frame);
+}
+
 /* Samples with one key. */
 struct hl_sample {
 	struct hl_count_key key;

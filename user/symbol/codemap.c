@@ -118,7 +118,7 @@ static int intern(struct hl_code_map *map, const char *text, size_t len, uint32_
 		*ret = map->texts[at].offset;
 		return 0;
 	}
-	r = hl_grow(&map->names, &map->cap_names, map->names_len + len, 1, HL_CODE_MAP_NAMES);
+	r = hl_grow(&map->names, &map->cap_names, map->names_len + len + 1, 1, HL_CODE_MAP_NAMES);
 	if (r == 0)
 		r = hl_grow(&map->texts, &map->cap_texts, map->n_texts + 1, sizeof(*map->texts),
 			    HL_CODE_MAP_RANGES);
@@ -127,9 +127,10 @@ static int intern(struct hl_code_map *map, const char *text, size_t len, uint32_
 	if (r < 0)
 		return r;
 	memcpy(map->names + map->names_len, text, len);
+	map->names[map->names_len + len] = '\0';
 	map->texts[map->n_texts++] = (struct text){ (uint32_t)map->names_len, (uint32_t)len };
 	*ret = (uint32_t)map->names_len;
-	map->names_len += len;
+	map->names_len += len + 1;
 	return 0;
 }
 

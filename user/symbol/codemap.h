@@ -46,7 +46,7 @@ size_t hl_code_map_memory(const struct hl_code_map *map);
 
 struct hl_code_symbol {
 	uint64_t start, size; /* as told, also where a later range covers a part of it */
-	const char *name;     /* any bytes; valid until the next change of the map */
+	const char *name;     /* any bytes, and a NUL behind them; valid until the next change of the map */
 	size_t len;
 	uint32_t id; /* of the name: equal ids are equal names until the next change */
 };

@@ -180,6 +180,22 @@ int hl_symd_unwind(struct hl_symd *symd, uint32_t file, int fd, uint8_t **ret, s
 	return checked(symd, unwind(symd, file, fd, ret, ret_len, err));
 }
 
+int hl_symd_add_map(struct hl_symd *symd, uint32_t process, int fd, const struct hl_symd_map *map,
+		    struct hl_symd_map_counts *ret, struct hl_err *err)
+{
+	struct hl_symd_request request = { .type = HL_SYMD_ADD_MAP, .file = process, .length = sizeof(*map) };
+	struct hl_symd_reply reply = { 0 };
+	int r = call(symd, &request, map, fd, &reply, err);
+
+	if (r == 0 && symd->payload.len != sizeof(*ret))
+		r = hl_err_set(err, -EPROTO, "symd counted a map in %zu bytes, not %zu", symd->payload.len,
+			       sizeof(*ret));
+	if (r < 0)
+		return checked(symd, r);
+	memcpy(ret, symd->payload.data, sizeof(*ret));
+	return 0;
+}
+
 /* Moves the string at @offset from the payload's to the caller's numbering; false if it lies outside. */
 static bool rebase(uint32_t *offset, uint32_t len, size_t first, size_t payload_len, size_t base)
 {

@@ -10,10 +10,12 @@
 #include "base/str.h"
 #include "elf/elf.h"
 #include "insn/insn.h"
+#include "symbol/codemap.h"
 #include "symbol/demangle.h"
 #include "symbol/kallsyms.h"
 #include "symbol/symbol.h"
 #include "symd/files.h"
+#include "symd/maps.h"
 
 enum { TARGET_NAME_MAX = 256 };
 
@@ -32,12 +34,13 @@ struct batch {
 	size_t n_seen, cap_seen;
 };
 
-/* What a query's address belongs to: one of the two, or neither. */
+/* What a query's address belongs to: one of the three, or none. */
 struct place {
 	const struct hl_symd_known *known;
 	const struct hl_kallsyms *kallsyms;
+	const struct hl_symd_maps *maps;
 	uint64_t shift; /* from answered to running addresses; kernel only */
-	uint32_t file;
+	uint32_t file;  /* or process */
 };
 
 /* A function, whichever table it came from. */
@@ -46,8 +49,14 @@ struct function {
 	uint64_t key;
 	uint32_t name; /* of a file */
 	const char *kernel_name, *module;
+	const char *told_name; /* of made code */
+	size_t told_len;
 	bool named;
 };
+
+/* Keys of names of made code; file numbers stay below the one, kernel addresses have the sign bit set. */
+#define MAP_KEY      (UINT64_C(1) << 62)
+#define MAP_KEY_KIND 61
 
 static int same_key(const void *ctx, uint32_t position)
 {
@@ -55,6 +64,23 @@ static int same_key(const void *ctx, uint32_t position)
 	const uint64_t *key = ((const void *const *)ctx)[1];
 
 	return b->seen[position].key == *key;
+}
+
+static bool find_made_code(const struct place *place, uint64_t address, struct function *ret)
+{
+	enum hl_symd_map_kind kind;
+	struct hl_code_symbol code;
+
+	if (!hl_symd_maps_find(place->maps, place->file, address, &code, &kind))
+		return false;
+	*ret = (struct function){ .start = code.start,
+				  .size = code.size,
+				  .key = MAP_KEY | (uint64_t)kind << MAP_KEY_KIND |
+					 (uint64_t)place->file << 32 | code.id,
+				  .told_name = code.name,
+				  .told_len = code.len,
+				  .named = true };
+	return true;
 }
 
 static bool find_function(const struct place *place, uint64_t address, struct function *ret)
@@ -79,13 +105,15 @@ static bool find_function(const struct place *place, uint64_t address, struct fu
 		ret->key = kernel.start;
 		return true;
 	}
-	return false;
+	return place->maps && find_made_code(place, address, ret);
 }
 
 /* A name that the file no longer has stays empty. */
 static void add_name(const struct place *place, const struct function *f, struct hl_str *out)
 {
-	if (f->kernel_name)
+	if (f->told_name)
+		hl_demangle_or_copy(f->told_name, f->told_len, HL_SYMBOL_NAME_MAX, out);
+	else if (f->kernel_name)
 		hl_demangle_or_copy(f->kernel_name, strlen(f->kernel_name), HL_SYMBOL_NAME_MAX, out);
 	else if (place->known)
 		(void)hl_symbols_add_name(place->known->symbols, f->name, out);
@@ -268,6 +296,8 @@ static struct place find_place(struct batch *b, const struct hl_symd_query *quer
 		place.kallsyms = b->sources->kallsyms;
 		answer->address = hl_kallsyms_link_address(place.kallsyms, query->where);
 		place.shift = query->where - answer->address;
+	} else if (query->place == HL_SYMD_RAW && query->file) {
+		place.maps = b->sources->maps;
 	}
 	return place;
 }

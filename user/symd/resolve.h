@@ -13,10 +13,12 @@ struct hl_decoder;
 struct hl_kallsyms;
 struct hl_str;
 struct hl_symd_files;
+struct hl_symd_maps;
 
 /* What answers come from. @decoders are made when first needed: [32-bit code][Intel syntax]. */
 struct hl_symd_sources {
 	struct hl_symd_files *files;
+	const struct hl_symd_maps *maps;
 	const struct hl_kallsyms *kallsyms; /* NULL: not read */
 	struct hl_decoder *decoders[2][2];
 };

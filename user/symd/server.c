@@ -15,11 +15,13 @@
 #include "symbol/symbol.h"
 #include "symd/files.h"
 #include "symd/identity.h"
+#include "symd/maps.h"
 #include "symd/resolve.h"
 #include "unwind/unwind.h"
 
 struct hl_symd_server {
 	struct hl_symd_files files;
+	struct hl_symd_maps maps;
 	struct hl_kallsyms *kallsyms;
 	struct hl_symd_sources sources;
 };
@@ -28,8 +30,10 @@ struct hl_symd_server *hl_symd_server_new(void)
 {
 	struct hl_symd_server *server = calloc(1, sizeof(*server));
 
-	if (server)
+	if (server) {
 		server->sources.files = &server->files;
+		server->sources.maps = &server->maps;
+	}
 	return server;
 }
 
@@ -40,6 +44,7 @@ void hl_symd_server_free(struct hl_symd_server *server)
 	if (!server)
 		return;
 	hl_symd_files_done(&server->files);
+	hl_symd_maps_done(&server->maps);
 	hl_kallsyms_free(server->kallsyms);
 	for (i = 0; i < 4; i++)
 		hl_decoder_free(server->sources.decoders[i / 2][i % 2]);
@@ -83,6 +88,24 @@ static int add_kallsyms(struct hl_symd_server *server, int fd, struct hl_err *er
 	server->kallsyms = kallsyms;
 	server->sources.kallsyms = kallsyms;
 	return 0;
+}
+
+static int add_map(struct hl_symd_server *server, uint32_t process, const void *payload, size_t len, int fd,
+		   struct hl_str *ret_payload, struct hl_err *err)
+{
+	struct hl_symd_map_counts counts;
+	struct hl_symd_map map;
+	int r;
+
+	if (len != sizeof(map) || !process)
+		return hl_err_set(err, -EINVAL, "a map of process %u is described in %zu bytes", process,
+				  len);
+	memcpy(&map, payload, sizeof(map));
+	r = hl_symd_maps_read(&server->maps, process, fd, &map, &counts, err);
+	if (r < 0)
+		return r;
+	hl_str_add(ret_payload, &counts, sizeof(counts));
+	return hl_str_status(ret_payload);
 }
 
 static int resolve(struct hl_symd_server *server, const struct hl_symd_request *request, const void *payload,
@@ -134,6 +157,8 @@ static int handle(struct hl_symd_server *server, const struct hl_symd_request *r
 		return 0;
 	case HL_SYMD_UNWIND:
 		return unwind(request->file, fd, ret_payload, err);
+	case HL_SYMD_ADD_MAP:
+		return add_map(server, request->file, payload, len, fd, ret_payload, err);
 	default:
 		return hl_err_set(err, -EOPNOTSUPP, "symd does not know request %u", request->type);
 	}

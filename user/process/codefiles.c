@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "process/codefiles.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/str.h"
+#include "process/proc.h"
+
+/* Each process holds two descriptors at most. */
+enum { MAX_PROCESSES = 2048, MAX_THREADS = 64 };
+
+/* Clock ticks of /proc/PID/stat are hundredths of a second on every Linux. */
+#define TICK_NS UINT64_C(10000000)
+
+struct hl_code_files {
+	struct hl_code_process *items; /* number - 1 */
+	size_t n, cap;
+	struct hl_index index;
+	int proc_fd;
+	uint32_t round;
+	uint64_t dropped;
+};
+
+struct hl_code_files *hl_code_files_new(int proc_fd)
+{
+	struct hl_code_files *files = calloc(1, sizeof(*files));
+
+	if (files)
+		files->proc_fd = proc_fd;
+	return files;
+}
+
+void hl_code_files_free(struct hl_code_files *files)
+{
+	if (!files)
+		return;
+	for (size_t i = 0; i < files->n; i++)
+		for (int kind = 0; kind < HL_CODE_KINDS; kind++)
+			hl_cleanup_close(&files->items[i].fds[kind]);
+	free(files->items);
+	hl_index_done(&files->index);
+	free(files);
+}
+
+struct wanted {
+	const struct hl_code_process *items;
+	const struct hl_process_key *key;
+};
+
+static int same_process(const void *ctx, uint32_t position)
+{
+	const struct wanted *w = ctx;
+
+	return memcmp(&w->items[position].key, w->key, sizeof(*w->key)) == 0;
+}
+
+static struct hl_code_process *find(const struct hl_code_files *files, const struct hl_process_key *key)
+{
+	struct wanted wanted = { files->items, key };
+	uint32_t at = hl_index_find(&files->index, hl_hash(key, sizeof(*key), 0), same_process, &wanted);
+
+	return at == HL_INDEX_NONE ? NULL : &files->items[at];
+}
+
+uint32_t hl_code_files_number(const struct hl_code_files *files, const struct hl_process_key *key)
+{
+	const struct hl_code_process *process = find(files, key);
+
+	if (!process || (process->fds[HL_CODE_PERF_MAP] < 0 && process->fds[HL_CODE_JITDUMP] < 0))
+		return 0;
+	return (uint32_t)(process - files->items) + 1;
+}
+
+const struct hl_code_process *hl_code_files_get(const struct hl_code_files *files, uint32_t number)
+{
+	return number && number <= files->n ? &files->items[number - 1] : NULL;
+}
+
+uint64_t hl_code_files_dropped(const struct hl_code_files *files)
+{
+	return files->dropped;
+}
+
+/* ---- one process --------------------------------------------------------------------------------------- */
+
+/* A process seen from /proc: through its first thread, or through another if that has ended. */
+struct view {
+	int dir_fd; /* /proc/PID or /proc/PID/task/TID */
+	int root_fd;
+	uid_t uid;
+	uint64_t ns_pid; /* its number in the innermost pid namespace */
+};
+
+/* Whether /proc/PID is still the process of @key: numbers are used again. */
+static bool is_same_process(int dir_fd, const struct hl_process_key *key)
+{
+	_cleanup_free_ char *stat = NULL;
+	const char *at;
+	uint64_t ticks;
+
+	if (hl_read_file_at(dir_fd, "stat", 4096, &stat, NULL))
+		return false;
+	/* The name in parentheses may hold anything; field 22 is the 20th behind it. */
+	at = strrchr(stat, ')');
+	for (int field = 0; at && field < 20; field++)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return false;
+	ticks = strtoull(at + 1, NULL, 10);
+	return ticks == key->start_time / TICK_NS;
+}
+
+/* The last number of a line "NAME:\tNUMBER…" of a status file; false if there is no such line. */
+static bool number_of(const char *status, const char *name, bool last, uint64_t *ret)
+{
+	const char *line = strstr(status, name), *number;
+	size_t len;
+
+	if (!line)
+		return false;
+	number = line + strlen(name);
+	len = strcspn(number, "\n");
+	for (size_t i = 0; last && i < len; i++)
+		if (number[i] == '\t' || number[i] == ' ')
+			line = number + i;
+	*ret = strtoull(last ? line : number, NULL, 10);
+	return true;
+}
+
+/* Fills @view from @dir_fd, which it does not take. False: the thread has ended. */
+static bool look_through(int dir_fd, struct view *view)
+{
+	_cleanup_free_ char *status = NULL;
+	uint64_t uid;
+
+	view->root_fd = openat(dir_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (view->root_fd < 0)
+		return false;
+	if (hl_read_file_at(dir_fd, "status", 1 << 16, &status, NULL) ||
+	    !number_of(status, "\nUid:\t", false, &uid) ||
+	    !number_of(status, "\nNStgid:", true, &view->ns_pid)) {
+		hl_cleanup_close(&view->root_fd);
+		return false;
+	}
+	view->uid = (uid_t)uid;
+	return true;
+}
+
+static void view_done(struct view *view)
+{
+	hl_cleanup_close(&view->dir_fd);
+	hl_cleanup_close(&view->root_fd);
+}
+
+/* The first thread may have ended while others run: then nothing of the process but its threads is left. */
+static bool look_through_threads(int process_fd, struct view *view)
+{
+	int fd = openat(process_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	bool found = false;
+
+	if (!dir) {
+		hl_cleanup_close(&fd);
+		return false;
+	}
+	for (int i = 0; i < MAX_THREADS && !found && (entry = readdir(dir)); i++) {
+		if (entry->d_name[0] == '.')
+			continue;
+		hl_cleanup_close(&view->dir_fd);
+		view->dir_fd = openat(fd, entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		found = view->dir_fd >= 0 && look_through(view->dir_fd, view);
+	}
+	return found;
+}
+
+static bool view_process(const struct hl_code_files *files, const struct hl_process_key *key,
+			 struct view *view)
+{
+	_cleanup_close_ int process_fd = -1;
+	char name[16];
+
+	(void)snprintf(name, sizeof(name), "%u", key->tgid);
+	process_fd = openat(files->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (process_fd < 0 || !is_same_process(process_fd, key))
+		return false;
+	if (!look_through(process_fd, view))
+		return look_through_threads(process_fd, view);
+	view->dir_fd = TAKE_FD(process_fd);
+	return true;
+}
+
+static bool is_own(const struct view *view, const struct stat *st)
+{
+	return st->st_uid == view->uid || st->st_uid == 0;
+}
+
+/* Of another user's file the names would be another user's, who may want to mislead or to be read as root. */
+static int open_own(const struct view *view, const char *path)
+{
+	struct stat st;
+	_cleanup_close_ int fd = hl_proc_open_in_root(view->root_fd, path, &st);
+
+	return fd >= 0 && is_own(view, &st) ? TAKE_FD(fd) : -1;
+}
+
+static int open_perf_map(const struct view *view)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/tmp/perf-%" PRIu64 ".map", view->ns_pid);
+	return open_own(view, path);
+}
+
+/* Whether @path is that of a jitdump, "…/jit-NUMBER.dump", be it deleted. */
+static bool is_jitdump(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
+
+	if (path[0] != '/' || !hl_starts_with(at, "jit-"))
+		return false;
+	at += strlen("jit-");
+	if (*at < '0' || *at > '9')
+		return false;
+	at += strspn(at, "0123456789");
+	return strcmp(at, ".dump") == 0 || strcmp(at, ".dump (deleted)") == 0;
+}
+
+struct mapped_dump {
+	uint64_t start, end;
+	char path[PATH_MAX];
+};
+
+static bool take_jitdump(void *ctx, const struct hl_proc_mapping *mapping)
+{
+	struct mapped_dump *dump = ctx;
+
+	if (!mapping->exec || !is_jitdump(mapping->path) || strlen(mapping->path) >= sizeof(dump->path))
+		return true;
+	dump->start = mapping->start;
+	dump->end = mapping->end;
+	strcpy(dump->path, mapping->path);
+	return false;
+}
+
+/* The very file that is mapped, or, where a thread has no such link, what is called so. */
+static int open_jitdump(const struct view *view)
+{
+	struct mapped_dump dump = { .path = "" };
+	_cleanup_close_ int path_fd = -1, fd = -1;
+	struct stat st;
+	char link[64];
+
+	(void)hl_proc_maps(view->dir_fd, "maps", take_jitdump, &dump);
+	if (!dump.path[0])
+		return -1;
+	(void)snprintf(link, sizeof(link), "map_files/%" PRIx64 "-%" PRIx64, dump.start, dump.end);
+	path_fd = openat(view->dir_fd, link, O_PATH | O_CLOEXEC);
+	if (path_fd < 0)
+		return open_own(view, dump.path);
+	fd = hl_proc_reopen(path_fd, &st);
+	return fd >= 0 && is_own(view, &st) ? TAKE_FD(fd) : -1;
+}
+
+/* Looks for what is not there yet: in this round, and then in one twice as far away each time. */
+static void look(const struct hl_code_files *files, struct hl_code_process *process)
+{
+	struct view view = { .dir_fd = -1, .root_fd = -1 };
+
+	if (view_process(files, &process->key, &view)) {
+		if (process->fds[HL_CODE_PERF_MAP] < 0)
+			process->fds[HL_CODE_PERF_MAP] = open_perf_map(&view);
+		if (process->fds[HL_CODE_JITDUMP] < 0)
+			process->fds[HL_CODE_JITDUMP] = open_jitdump(&view);
+	} else {
+		process->gone = true;
+	}
+	process->next_look = files->round + (process->looks < 6 ? 1U << process->looks : 64);
+	process->looks++;
+	view_done(&view);
+}
+
+/* ---- all of them --------------------------------------------------------------------------------------- */
+
+static void note(struct hl_code_files *files, const struct hl_process_key *key)
+{
+	if (find(files, key))
+		return;
+	if (hl_grow(&files->items, &files->cap, files->n + 1, sizeof(*files->items), MAX_PROCESSES) ||
+	    hl_index_add(&files->index, hl_hash(key, sizeof(*key), 0), (uint32_t)files->n)) {
+		files->dropped++;
+		return;
+	}
+	files->items[files->n++] =
+		(struct hl_code_process){ .key = *key, .fds = { -1, -1 }, .next_look = files->round };
+}
+
+static bool runs_made_code(const struct hl_window *window, const struct hl_sample *sample)
+{
+	const struct hl_stack_row *row = hl_window_stack(window, sample->key.user_stack);
+
+	if (hl_frame_is_raw_user(sample->key.ip))
+		return true;
+	for (uint32_t i = 0; row && i < row->head.n; i++)
+		if (hl_frame_is_raw_user(row->frames[i]))
+			return true;
+	return false;
+}
+
+void hl_code_files_look(struct hl_code_files *files, const struct hl_window *window, size_t first)
+{
+	for (size_t i = first; i < window->n_samples; i++)
+		if (runs_made_code(window, &window->samples[i]))
+			note(files, &window->samples[i].key.process);
+	for (size_t i = 0; i < files->n; i++) {
+		struct hl_code_process *process = &files->items[i];
+		bool complete = process->fds[0] >= 0 && process->fds[1] >= 0;
+
+		if (!process->gone && !complete && files->round >= process->next_look)
+			look(files, process);
+	}
+	files->round++;
+}
