@@ -59,6 +59,12 @@ struct hl_symd_reply {
 	char error[240];
 };
 
+struct hl_symd_segment {
+	__u64 address, offset, size; /* ELF address, place in the file, bytes in memory */
+};
+
+#define HL_SYMD_SEGMENTS_MAX 32
+
 struct hl_symd_file {
 	__u8 binary_id[16];  /* first half of the SHA-256 over executable segments and build-id */
 	__u8 build_id[64];   /* as the file declares it */
@@ -66,14 +72,16 @@ struct hl_symd_file {
 	__u32 debuglink_crc; /* of the separate debug file */
 	char debuglink[256]; /* its base name, "" if none; never a path */
 	__u32 machine;       /* e_machine */
-	__u32 n_segments;    /* executable PT_LOADs */
+	__u32 n_segments;    /* executable PT_LOADs, of which the first are in `segments` */
 	__u32 n_symbols;     /* in the merged table */
 	__u32 has_symtab;    /* the file itself has .symtab, so a debug file is not needed for names */
 	__u32 refused;       /* HL_SYMD_REFUSED_: names that are there and could not be used */
 	__u32 reserved;
+	struct hl_symd_segment segments[HL_SYMD_SEGMENTS_MAX];
 };
 
 #define HL_SYMD_REFUSED_DEBUGDATA 1u /* .gnu_debugdata, damaged or too large */
+
 enum hl_symd_map_kind {
 	HL_SYMD_PERF_MAP = 0,
 	HL_SYMD_JITDUMP = 1, /* where both know an address, this one counts */

@@ -44,11 +44,16 @@ static int unknown_format(const char *path, const char *format, struct hl_err *e
 
 static const struct hl_writer *writer_of(const char *path, const char *format)
 {
-	const char *dot = strrchr(path, '.');
+	const char *base = strrchr(path, '/');
 
 	if (format)
 		return hl_writer_find(format);
-	return dot && dot[1] ? hl_writer_find(dot + 1) : NULL;
+	/* Behind any dot of the name: formats may have one, as "pb.gz". */
+	base = base ? base + 1 : path;
+	for (const char *dot = strchr(base, '.'); dot; dot = strchr(dot + 1, '.'))
+		if (hl_writer_find(dot + 1))
+			return hl_writer_find(dot + 1);
+	return NULL;
 }
 
 static int add_output(struct hl_outputs *outputs, const char *path, const char *format, struct hl_err *err)
@@ -117,10 +122,10 @@ static int name_default(struct named_output *item, uint64_t start_ns, uint64_t e
 	return item->output ? 0 : -EIO;
 }
 
-int hl_outputs_write(struct hl_outputs *outputs, const struct hl_profile *profile, uint64_t start_ns,
-		     uint64_t elapsed_ns, struct hl_err *err)
+int hl_outputs_write(struct hl_outputs *outputs, const struct hl_profile *profile,
+		     const struct hl_render_options *options, uint64_t start_ns, uint64_t elapsed_ns,
+		     struct hl_err *err)
 {
-	const struct hl_render_options options = { 0 };
 	int code = 0;
 
 	for (size_t i = 0; i < outputs->n && !code; i++) {
@@ -129,7 +134,7 @@ int hl_outputs_write(struct hl_outputs *outputs, const struct hl_profile *profil
 		if (!item->output)
 			code = name_default(item, start_ns, elapsed_ns, err);
 		if (!code)
-			code = item->writer->write(profile, &options, hl_output_stream(item->output), err);
+			code = item->writer->write(profile, options, hl_output_stream(item->output), err);
 	}
 	/* All are whole before the first takes its name. */
 	for (size_t i = 0; i < outputs->n && !code; i++)

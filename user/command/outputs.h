@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 
 struct hl_profile;
+struct hl_render_options;
 
 /* The files that a profile is written to: opened before the work, so that a bad name fails at once. */
 struct hl_outputs;
@@ -23,8 +24,9 @@ int hl_outputs_open(const struct hl_words *paths, const char *format, struct hl_
 		    struct hl_err *err);
 
 /* Writes all of them; @start_ns since the epoch and @elapsed_ns name the default one. 0 or -errno. */
-int hl_outputs_write(struct hl_outputs *outputs, const struct hl_profile *profile, uint64_t start_ns,
-		     uint64_t elapsed_ns, struct hl_err *err);
+int hl_outputs_write(struct hl_outputs *outputs, const struct hl_profile *profile,
+		     const struct hl_render_options *options, uint64_t start_ns, uint64_t elapsed_ns,
+		     struct hl_err *err);
 
 /* Lists the names of the files written, one a line, on @out. */
 void hl_outputs_print(const struct hl_outputs *outputs, FILE *out);

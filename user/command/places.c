@@ -152,8 +152,25 @@ void hl_places_done(struct hl_places *places)
 	*places = (struct hl_places){ 0 };
 }
 
-static void add_file(const struct hl_resolve *resolve, uint32_t id, struct named_file *ret,
-		     struct hl_debug_counts *counts)
+/* What the outputs need to know of a file beyond its frames. */
+static int keep_binary(struct hl_profile *profile, const struct hl_symd_file *about, struct hl_id id)
+{
+	struct hl_segment segments[HL_SYMD_SEGMENTS_MAX];
+	struct hl_binary binary = { .id = id,
+				    .build_id = about->build_id,
+				    .build_id_len = about->build_id_len,
+				    .segments = segments };
+
+	while (binary.n_segments < about->n_segments && binary.n_segments < HL_SYMD_SEGMENTS_MAX) {
+		const struct hl_symd_segment *s = &about->segments[binary.n_segments];
+
+		segments[binary.n_segments++] = (struct hl_segment){ s->address, s->offset, s->size };
+	}
+	return hl_profile_add_binary(profile, &binary);
+}
+
+static int add_file(const struct hl_resolve *resolve, struct hl_profile *profile, uint32_t id,
+		    struct named_file *ret, struct hl_debug_counts *counts)
 {
 	const struct hl_open_file *file = hl_files_get(resolve->files, id);
 	_cleanup_close_ int vdso = id == HL_FILE_VDSO ? hl_vdso_open() : -1;
@@ -166,42 +183,40 @@ static void add_file(const struct hl_resolve *resolve, uint32_t id, struct named
 	if (id == HL_FILE_VDSO || id == HL_FILE_VDSO32)
 		ret->module = id == HL_FILE_VDSO ? "[vdso]" : "[vdso32]";
 	if (fd < 0)
-		return;
+		return 0;
 	if (hl_symd_add_file(resolve->symd, id, fd, &about, &err)) {
 		hl_debug("symbol", "'%s': %s", ret->module ? ret->module : "?", err.text);
-		return;
+		return 0;
 	}
 	ret->known = true;
 	memcpy(&ret->binary, about.binary_id, sizeof(ret->binary));
 	hl_debug_file_add(resolve->symd, id, &about, file, counts);
+	return keep_binary(profile, &about, ret->binary);
 }
 
-static int add_files(struct hl_places *places, struct named_file **ret, size_t *ret_n)
+static int add_files(struct hl_places *places, struct hl_profile *profile, struct named_file **ret)
 {
-	struct named_file *files;
+	_cleanup_free_ struct named_file *files = NULL;
+	_cleanup_free_ bool *wanted = NULL;
 	uint32_t most = HL_FILE_FIRST;
-	bool *wanted;
+	int code = 0;
 
 	for (size_t i = 0; i < places->n; i++)
 		if (places->items[i].query.place == HL_SYMD_FILE && places->items[i].query.file > most)
 			most = places->items[i].query.file;
 	files = calloc(most + 1, sizeof(*files));
 	wanted = calloc(most + 1, sizeof(*wanted));
-	if (!files || !wanted) {
-		free(files);
-		free(wanted);
+	if (!files || !wanted)
 		return -ENOMEM;
-	}
 	for (size_t i = 0; i < places->n; i++)
 		if (places->items[i].query.place == HL_SYMD_FILE)
 			wanted[places->items[i].query.file] = true;
-	for (uint32_t id = 0; id <= most; id++)
+	for (uint32_t id = 0; id <= most && !code; id++)
 		if (wanted[id])
-			add_file(places->resolve, id, &files[id], &places->debug);
-	free(wanted);
-	*ret = files;
-	*ret_n = most + 1;
-	return 0;
+			code = add_file(places->resolve, profile, id, &files[id], &places->debug);
+	if (!code)
+		*ret = TAKE_PTR(files);
+	return code;
 }
 
 static const char *base_name(const char *path)
@@ -375,9 +390,8 @@ static void add_code_files(const struct hl_resolve *resolve)
 int hl_places_look_up(struct hl_places *places, struct hl_profile *profile, struct hl_err *err)
 {
 	struct hl_symd_answers answers = { 0 };
-	struct named_file *files = NULL;
-	size_t n_files;
-	int code = add_files(places, &files, &n_files);
+	_cleanup_free_ struct named_file *files = NULL;
+	int code = add_files(places, profile, &files);
 
 	if (code)
 		return hl_err_set(err, code, "no memory for the files of this profile");
@@ -390,6 +404,5 @@ int hl_places_look_up(struct hl_places *places, struct hl_profile *profile, stru
 		code = look_up_batch(places, from, n, files, &answers, profile, err);
 	}
 	hl_symd_answers_done(&answers);
-	free(files);
 	return code;
 }

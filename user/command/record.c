@@ -19,6 +19,7 @@
 #include "command/session.h"
 #include "process/tree.h"
 #include "profile/profile.h"
+#include "render/render.h"
 #include "symd/client.h"
 
 enum { LEAF_INSN, LEAF_FUNCTION };
@@ -26,7 +27,7 @@ enum { SYNTAX_ATT, SYNTAX_INTEL };
 enum { DEFAULT_SECONDS = 10 };
 
 struct record {
-	bool all_cpus, call_graph, kernel_walk;
+	bool all_cpus, call_graph, kernel_walk, pprof_insn;
 	struct hl_numbers pids;
 	uint64_t duration_ns;
 	uint32_t frequency, max_depth, map_samples, map_stacks, map_processes, unwind_mb, slow_us;
@@ -56,13 +57,16 @@ static const struct hl_option options[] = {
 	  .help = "stacks, which are always recorded; accepted as perf's spelling" },
 	HL_HEADING("What is written"),
 	{ "output", 'o', HL_STRINGS(struct record, outputs), .metavar = "FILE",
-	  .help = "format by extension: .html .svg .folded .txt; - is stdout; may be given several times" },
+	  .help = "format by extension: .html .svg .folded .txt .pb.gz; - is stdout; may be given several "
+		  "times" },
 	{ "format", 'f', HL_STRING(struct record, format), .metavar = "FORMAT",
-	  .help = "html, svg, folded or txt, whatever the names of the files" },
+	  .help = "html, svg, folded, txt or pb.gz, whatever the names of the files" },
 	{ "leaf", 0, HL_CHOICE(struct record, leaf), .choices = leaf_names, .default_text = "insn",
 	  .metavar = "WHAT", .help = "what stacks end in" },
 	{ "syntax", 0, HL_CHOICE(struct record, syntax), .choices = syntax_names, .default_text = "att",
 	  .metavar = "SYNTAX", .help = "of instructions" },
+	{ "pprof-insn", 0, HL_FLAG(struct record, pprof_insn),
+	  .help = "pb.gz: the instruction is the innermost line of its location" },
 	HL_HEADING("Limits"),
 	{ "max-depth", 0, HL_UINT(struct record, max_depth), .min = 1, .max = HL_MAX_FRAMES,
 	  .default_text = "255", .metavar = "N",
@@ -284,6 +288,7 @@ static int run_record(void *config, char **rest, struct hl_err *err)
 		.child = { .go = -1, .sad = -1 },
 		.terminal = isatty(STDERR_FILENO),
 	};
+	struct hl_render_options render = { 0 };
 	struct hl_session_times times;
 	int code;
 
@@ -302,7 +307,9 @@ static int run_record(void *config, char **rest, struct hl_err *err)
 		(void)fprintf(stderr, "\n");
 	if (!code) {
 		times = hl_session_times(run.session);
-		code = hl_outputs_write(run.outputs, run.profile, times.start_ns, times.elapsed_ns, err);
+		render.instruction_lines = run.config->pprof_insn;
+		code = hl_outputs_write(run.outputs, run.profile, &render, times.start_ns, times.elapsed_ns,
+					err);
 	}
 	if (!code && run.terminal)
 		hl_outputs_print(run.outputs, stderr);

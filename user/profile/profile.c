@@ -33,6 +33,9 @@ void hl_profile_free(struct hl_profile *profile)
 	hl_strings_done(&profile->strings);
 	hl_index_done(&profile->frame_index);
 	hl_index_done(&profile->node_index);
+	hl_index_done(&profile->binary_index);
+	hl_arena_done(&profile->arena);
+	free(profile->binaries);
 	free(profile->frames);
 	free(profile->frame_ids);
 	free(profile->stack_nodes);

@@ -42,6 +42,20 @@ struct hl_frame {
 	size_t module_len;
 };
 
+/* An executable segment of a file. */
+struct hl_segment {
+	uint64_t address, offset, size; /* ELF address; where it lies in the file; bytes in memory */
+};
+
+/* What is known of a file whose code frames name by its content id. All is borrowed for the call. */
+struct hl_binary {
+	struct hl_id id;
+	const uint8_t *build_id; /* as the file declares it */
+	size_t build_id_len;     /* 0: none */
+	const struct hl_segment *segments;
+	size_t n_segments;
+};
+
 /* A node of the calling-context tree after hl_profile_finish(). */
 struct hl_node {
 	uint32_t frame;                     /* index into the frames */
@@ -99,6 +113,13 @@ void hl_profile_free(struct hl_profile *profile);
  * different frames.
  */
 int hl_profile_frame(struct hl_profile *profile, const struct hl_frame *frame, uint32_t *ret);
+
+/* Keeps a copy of @binary; of two with one id the first. 0, -ENOMEM, or -E2BIG at 2³⁰ of them. */
+int hl_profile_add_binary(struct hl_profile *profile, const struct hl_binary *binary);
+/* The binary with that id, or NULL. It lives as long as the profile. */
+const struct hl_binary *hl_profile_binary(const struct hl_profile *profile, struct hl_id id);
+/* The segment of @binary that holds ELF address @address, or NULL. */
+const struct hl_segment *hl_binary_segment(const struct hl_binary *binary, uint64_t address);
 
 /*
  * Counts @count samples of summed period @weight for the stack @frames, root first, leaf last. @n may be any

@@ -23,6 +23,11 @@ struct hl_profile {
 	size_t n_frames, cap_frames, cap_frame_ids;
 	struct hl_index frame_index;
 
+	struct hl_binary *binaries;
+	size_t n_binaries, cap_binaries;
+	struct hl_index binary_index;
+	struct hl_arena arena; /* what the binaries point to */
+
 	struct stack_node *stack_nodes; /* until hl_profile_finish(); found by (parent, frame) */
 	size_t n_stack_nodes, cap_stack_nodes;
 	struct hl_index node_index;

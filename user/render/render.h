@@ -2,6 +2,7 @@
 #ifndef HL_RENDER_RENDER_H
 #define HL_RENDER_RENDER_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/err.h"
@@ -9,8 +10,9 @@
 
 /* What a writer may be told; zero-initialised is the default. */
 struct hl_render_options {
-	const char *title; /* of the page; NULL: made from host and time */
-	unsigned int top;  /* rows of a table in txt; 0: 30 */
+	const char *title;      /* of the page; NULL: made from host and time */
+	unsigned int top;       /* rows of a table in txt; 0: 30 */
+	bool instruction_lines; /* pb.gz: the instruction is the innermost Line of its Location */
 };
 
 /* One output format. A format is a row in its own file. */
@@ -22,7 +24,7 @@ struct hl_writer {
 		     struct hl_err *err);
 };
 
-extern const struct hl_writer hl_writer_folded, hl_writer_html, hl_writer_svg, hl_writer_txt;
+extern const struct hl_writer hl_writer_folded, hl_writer_html, hl_writer_pprof, hl_writer_svg, hl_writer_txt;
 
 /* The writer of that format, or NULL. */
 const struct hl_writer *hl_writer_find(const char *format);

@@ -4,8 +4,8 @@
 
 #include "render/render.h"
 
-const struct hl_writer *const hl_writers[] = { &hl_writer_html, &hl_writer_svg, &hl_writer_folded,
-					       &hl_writer_txt, NULL };
+const struct hl_writer *const hl_writers[] = { &hl_writer_html, &hl_writer_svg,   &hl_writer_folded,
+					       &hl_writer_txt,  &hl_writer_pprof, NULL };
 
 const struct hl_writer *hl_writer_find(const char *format)
 {

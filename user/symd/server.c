@@ -67,8 +67,12 @@ static int add_file(struct hl_symd_server *server, uint32_t number, int fd, stru
 		return r;
 	}
 	file.machine = hl_elf_machine(known->elf);
-	while ((s = hl_elf_next_code(known->elf, s)))
+	while ((s = hl_elf_next_code(known->elf, s))) {
+		if (file.n_segments < HL_SYMD_SEGMENTS_MAX)
+			file.segments[file.n_segments] =
+				(struct hl_symd_segment){ s->address, s->offset, s->memory_size };
 		file.n_segments++;
+	}
 	file.n_symbols = (uint32_t)hl_symbols_count(known->symbols);
 	file.has_symtab = hl_elf_section_typed(known->elf, SHT_SYMTAB) != NULL;
 	if (hl_symbols_refused(known->symbols) & HL_SYMBOLS_REFUSED_DEBUGDATA)
