@@ -35,6 +35,12 @@ enum hl_symd_type {
 	 */
 	HL_SYMD_UNWIND = 6,
 	/*
+	 * All instructions of a function. Payload: one hl_symd_list_query, its sampled places, its bytes. Reply
+	 * payload: one hl_symd_list, its hl_symd_row, then strings. -ENOENT: no function is known there;
+	 * -ENODATA: its bytes are not there.
+	 */
+	HL_SYMD_LIST = 7,
+	/*
 	 * Descriptor 0: a file in which process `file`, a number of the client's from 1 on, tells the names of
 	 * code that it made. Payload: one hl_symd_map. To be sent again when the file has grown: what was
 	 * read is not read again. Reply payload: one hl_symd_map_counts. -EFBIG: there is no memory for more.
@@ -50,7 +56,7 @@ struct hl_symd_request {
 	__u64 length; /* bytes of payload */
 };
 
-#define HL_SYMD_INTEL 1u /* RESOLVE: Intel syntax instead of AT&T */
+#define HL_SYMD_INTEL 1u /* RESOLVE, LIST: Intel syntax instead of AT&T */
 
 struct hl_symd_reply {
 	__s32 status; /* 0 or a negative errno; then `error` says what, in one sentence */
@@ -107,9 +113,10 @@ enum hl_symd_place {
 	HL_SYMD_RAW = 2,    /* `where` is an address of process `file` that is in no file; 0: of any */
 };
 
-#define HL_SYMD_WANT_TEXT 1u /* the sampled instruction: decode `code` */
-#define HL_SYMD_CODE_32   2u /* 32-bit code */
-#define HL_SYMD_SW_CLOCK  4u /* the event is a software clock: look for "interrupts were off" */
+#define HL_SYMD_WANT_TEXT      1u /* the sampled instruction: decode `code` */
+#define HL_SYMD_CODE_32        2u /* 32-bit code */
+#define HL_SYMD_SW_CLOCK       4u /* the event is a software clock: look for "interrupts were off" */
+#define HL_SYMD_WANT_REFERENCE 8u /* with text: ` # ADDRESS <SYMBOL>` behind RIP-relative operands */
 
 struct hl_symd_query {
 	__u64 where;
@@ -128,6 +135,7 @@ struct hl_symd_query {
 #define HL_SYMD_IRQS_OFF  8u  /* the sample was delayed to where interrupts are enabled again */
 #define HL_SYMD_UNMAPPED  16u /* no executable segment covers the offset: `address` is the offset */
 #define HL_SYMD_MODULE    32u /* kernel: `module` names a module or "bpf" */
+#define HL_SYMD_DIFFERS   64u /* the file holds other bytes there than were sampled */
 
 struct hl_symd_answer {
 	__u64 address;  /* ELF address; kernel: link-time address of vmlinux, or the running one in modules */
@@ -146,6 +154,49 @@ struct hl_symd_answer {
 	__u8 insn_class; /* enum hl_insn_class */
 	__u8 insn_len;
 	__u32 reserved;
+};
+
+/* Places are file offsets, kernel or raw addresses, as in hl_symd_query. */
+struct hl_symd_list_query {
+	__u64 where;     /* any place in the function */
+	__u64 bytes_at;  /* where the given bytes stand */
+	__u32 n_sampled; /* u64 places behind this struct, ascending: each begins an instruction */
+	__u32 n_bytes;   /* bytes of code behind those; 0: the file's are read */
+	__u16 place;     /* enum hl_symd_place */
+	__u16 flags;     /* HL_SYMD_CODE_32 */
+	__u32 file;
+};
+
+#define HL_SYMD_SAMPLED_MAX (64u << 10)
+#define HL_SYMD_LIST_MAX    (1u << 20)   /* bytes of a function that are listed, and bytes given */
+#define HL_SYMD_ROWS_MAX    (256u << 10) /* instructions */
+
+#define HL_SYMD_LIST_CUT 1u /* the function is longer than what is listed */
+
+struct hl_symd_list {
+	__u64 function; /* address of its start, as in hl_symd_answer */
+	__u64 size;
+	__u64 where; /* place of its start: an address of a row less `function` is an offset from here */
+	__u32 name;  /* offset and length as in hl_symd_answer; length 0: nameless */
+	__u32 name_len;
+	__u32 n_rows;
+	__u32 flags; /* HL_SYMD_LIST_CUT */
+};
+
+#define HL_SYMD_ROW_UNDECODED 1u
+#define HL_SYMD_ROW_OVERLAPS  2u /* a sampled instruction begins inside this one: data, or a skipped prefix */
+#define HL_SYMD_ROW_TARGET    4u /* `target` is that of a direct branch */
+
+struct hl_symd_row {
+	__u64 address;
+	__u64 target;
+	__u32 text;
+	__u32 text_len;
+	__u8 bytes[15];
+	__u8 length;
+	__u8 insn_class; /* enum hl_insn_class */
+	__u8 flags;      /* HL_SYMD_ROW_* */
+	__u8 reserved[6];
 };
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "sample/unwind_table.h"
+#include "symd/client_call.h"
 #include "symd/client_rescue.h"
 #include "symd/server.h"
 #include "symd/transport.h"
@@ -18,7 +19,7 @@ enum { MAX_STRING = 8192, MAX_ERRNO = 4095, MAX_INSN = 15, MAX_CLASS = 6 };
 
 #define KNOWN_FLAGS                                                                                   \
 	(HL_SYMD_NAMED | HL_SYMD_UNDECODED | HL_SYMD_NO_BYTES | HL_SYMD_IRQS_OFF | HL_SYMD_UNMAPPED | \
-	 HL_SYMD_MODULE)
+	 HL_SYMD_MODULE | HL_SYMD_DIFFERS)
 
 struct hl_symd {
 	struct hl_symd_transport transport;
@@ -88,8 +89,7 @@ static int call(struct hl_symd *symd, const struct hl_symd_request *request, con
 	return 0;
 }
 
-/* @r, the result of a call and of the checks of its answer. -EPROTO: the server is not to be trusted. */
-static int checked(struct hl_symd *symd, int r)
+int hl_symd_checked(struct hl_symd *symd, int r)
 {
 	if (r == -EPROTO && symd->transport.distrust)
 		symd->transport.distrust(symd->transport.ctx);
@@ -102,6 +102,16 @@ void hl_symd_stats(const struct hl_symd *symd, struct hl_symd_stats *ret)
 	if (symd->transport.stats)
 		symd->transport.stats(symd->transport.ctx, ret);
 	ret->unanswered = symd->unanswered;
+}
+
+int hl_symd_call(struct hl_symd *symd, const struct hl_symd_request *request, const void *payload,
+		 const struct hl_str **ret, struct hl_err *err)
+{
+	struct hl_symd_reply reply = { 0 };
+	int r = call(symd, request, payload, -1, &reply, err);
+
+	*ret = &symd->payload;
+	return r;
 }
 
 static bool is_file_sound(const struct hl_symd_file *file)
@@ -137,7 +147,7 @@ static int add_file(struct hl_symd *symd, uint32_t file, int fd, struct hl_symd_
 int hl_symd_add_file(struct hl_symd *symd, uint32_t file, int fd, struct hl_symd_file *ret,
 		     struct hl_err *err)
 {
-	return checked(symd, add_file(symd, file, fd, ret, err));
+	return hl_symd_checked(symd, add_file(symd, file, fd, ret, err));
 }
 
 int hl_symd_add_debug(struct hl_symd *symd, uint32_t file, int fd, struct hl_err *err)
@@ -145,7 +155,7 @@ int hl_symd_add_debug(struct hl_symd *symd, uint32_t file, int fd, struct hl_err
 	struct hl_symd_request request = { .type = HL_SYMD_ADD_DEBUG, .file = file };
 	struct hl_symd_reply reply = { 0 };
 
-	return checked(symd, call(symd, &request, NULL, fd, &reply, err));
+	return hl_symd_checked(symd, call(symd, &request, NULL, fd, &reply, err));
 }
 
 int hl_symd_add_kallsyms(struct hl_symd *symd, int fd, struct hl_err *err)
@@ -153,7 +163,7 @@ int hl_symd_add_kallsyms(struct hl_symd *symd, int fd, struct hl_err *err)
 	struct hl_symd_request request = { .type = HL_SYMD_ADD_KALLSYMS };
 	struct hl_symd_reply reply = { 0 };
 
-	return checked(symd, call(symd, &request, NULL, fd, &reply, err));
+	return hl_symd_checked(symd, call(symd, &request, NULL, fd, &reply, err));
 }
 
 static int unwind(struct hl_symd *symd, uint32_t file, int fd, uint8_t **ret, size_t *ret_len,
@@ -177,7 +187,7 @@ static int unwind(struct hl_symd *symd, uint32_t file, int fd, uint8_t **ret, si
 int hl_symd_unwind(struct hl_symd *symd, uint32_t file, int fd, uint8_t **ret, size_t *ret_len,
 		   struct hl_err *err)
 {
-	return checked(symd, unwind(symd, file, fd, ret, ret_len, err));
+	return hl_symd_checked(symd, unwind(symd, file, fd, ret, ret_len, err));
 }
 
 int hl_symd_add_map(struct hl_symd *symd, uint32_t process, int fd, const struct hl_symd_map *map,
@@ -191,7 +201,7 @@ int hl_symd_add_map(struct hl_symd *symd, uint32_t process, int fd, const struct
 		r = hl_err_set(err, -EPROTO, "symd counted a map in %zu bytes, not %zu", symd->payload.len,
 			       sizeof(*ret));
 	if (r < 0)
-		return checked(symd, r);
+		return hl_symd_checked(symd, r);
 	memcpy(ret, symd->payload.data, sizeof(*ret));
 	return 0;
 }
@@ -257,7 +267,7 @@ int hl_symd_ask(struct hl_symd *symd, const struct hl_symd_query *queries, size_
 		r = hl_err_set(err, -EPROTO, "symd answered %u of %zu queries", reply.count, n);
 	if (r == 0)
 		r = take_answers(symd, n, ret, err);
-	return checked(symd, r);
+	return hl_symd_checked(symd, r);
 }
 
 void hl_symd_leave_unanswered(struct hl_symd *symd, const struct hl_symd_query *query,

@@ -102,4 +102,22 @@ int hl_symd_resolve(struct hl_symd *symd, const struct hl_symd_query *queries, s
 		    struct hl_symd_answers *ret, struct hl_err *err);
 void hl_symd_answers_done(struct hl_symd_answers *answers);
 
+/* A function's instructions, in the order of their addresses. Checked, as answers are. Zero is empty. */
+struct hl_symd_listing {
+	struct hl_symd_list head;
+	struct hl_symd_row *rows;
+	char *strings;
+	size_t strings_len;
+};
+
+/*
+ * Lists the function that covers @query->where; @query->n_sampled places are at @sampled, ascending, and
+ * @query->n_bytes bytes of its code at @bytes. 0 or -errno: see HL_SYMD_LIST. @ret is replaced, and to be
+ * released with hl_symd_listing_done().
+ */
+int hl_symd_list_function(struct hl_symd *symd, const struct hl_symd_list_query *query,
+			  const uint64_t *sampled, const uint8_t *bytes, bool intel,
+			  struct hl_symd_listing *ret, struct hl_err *err);
+void hl_symd_listing_done(struct hl_symd_listing *listing);
+
 #endif

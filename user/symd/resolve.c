@@ -218,16 +218,18 @@ static int decode_answer(struct batch *b, const struct place *place, const struc
 	size_t len = query->code_len < sizeof(query->code) ? query->code_len : sizeof(query->code);
 	const uint8_t *code = query->code;
 	uint8_t from_file[sizeof(query->code)];
-	char suffix[TARGET_NAME_MAX + 32] = "";
+	char suffix[TARGET_NAME_MAX + 32] = "", reference[TARGET_NAME_MAX + 32] = "";
+	bool wants_reference = query->flags & HL_SYMD_WANT_REFERENCE;
 	struct hl_insn insn;
-	long n;
+	long n = 0;
 	int r = 0;
 
 	if (!decoder)
 		return -ENOMEM;
-	if (len == 0 && place->known) {
+	if (place->known)
 		n = hl_elf_read_some(place->known->elf, query->where, from_file, sizeof(from_file));
-		len = n > 0 ? (size_t)n : 0;
+	if (len == 0 && n > 0) {
+		len = (size_t)n;
 		code = from_file;
 	}
 	if (len == 0) {
@@ -239,14 +241,22 @@ static int decode_answer(struct batch *b, const struct place *place, const struc
 	answer->insn_len = insn.length;
 	if (insn.undecoded)
 		answer->flags |= HL_SYMD_UNDECODED;
+	/* What the CPU ran is shown; that the file says otherwise is said. */
+	if (n > 0 && code != from_file &&
+	    memcmp(code, from_file, insn.length < (size_t)n ? insn.length : (size_t)n) != 0)
+		answer->flags |= HL_SYMD_DIFFERS;
 	if (insn.has_target) {
 		answer->target = insn.target;
 		if (!(answer->flags & HL_SYMD_UNMAPPED))
 			r = format_target(b, place, insn.target, suffix, sizeof(suffix));
 	}
+	if (r == 0 && wants_reference && insn.has_reference)
+		r = format_target(b, place, insn.reference, reference, sizeof(reference));
 	answer->text = (uint32_t)b->payload->len;
 	hl_str_adds(b->payload, insn.text);
 	hl_str_adds(b->payload, suffix);
+	if (wants_reference && insn.has_reference)
+		hl_str_addf(b->payload, " # %llx%s", (unsigned long long)insn.reference, reference);
 	answer->text_len = (uint32_t)(b->payload->len - answer->text);
 	return r;
 }

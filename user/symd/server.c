@@ -15,6 +15,7 @@
 #include "symbol/symbol.h"
 #include "symd/files.h"
 #include "symd/identity.h"
+#include "symd/list.h"
 #include "symd/maps.h"
 #include "symd/resolve.h"
 #include "unwind/unwind.h"
@@ -163,6 +164,9 @@ static int handle(struct hl_symd_server *server, const struct hl_symd_request *r
 		return unwind(request->file, fd, ret_payload, err);
 	case HL_SYMD_ADD_MAP:
 		return add_map(server, request->file, payload, len, fd, ret_payload, err);
+	case HL_SYMD_LIST:
+		return hl_symd_list(&server->sources, payload, len, request->flags & HL_SYMD_INTEL,
+				    ret_payload, err);
 	default:
 		return hl_err_set(err, -EOPNOTSUPP, "symd does not know request %u", request->type);
 	}
