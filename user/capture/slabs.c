@@ -27,7 +27,8 @@ static void unback(struct hl_slabs *slabs, uint32_t at)
 		(void)bpf_map_delete_elem(slabs->outer_fd, &at);
 	(void)munmap(slab->words, SLAB_BYTES);
 	(void)close(slab->fd);
-	*slab = (struct hl_slab){ .fd = -1 };
+	slab->words = NULL;
+	slab->fd = -1;
 	__atomic_sub_fetch(&slabs->n_backed, 1, __ATOMIC_RELAXED);
 }
 
@@ -44,7 +45,8 @@ static int back(struct hl_slabs *slabs, uint32_t at)
 	words = mmap(NULL, SLAB_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (words == MAP_FAILED)
 		return -errno;
-	slabs->items[at] = (struct hl_slab){ .fd = TAKE_FD(fd), .words = words };
+	slabs->items[at].words = words;
+	slabs->items[at].fd = TAKE_FD(fd);
 	__atomic_add_fetch(&slabs->n_backed, 1, __ATOMIC_RELAXED);
 	code = publish(slabs, at);
 	if (code)

@@ -261,6 +261,16 @@ static int add_extent(struct hl_table *table, uint32_t len)
 	return 0;
 }
 
+/* The rows of a page that must be there. To say nowhere that there is a rule takes none. */
+static uint32_t count_rows(const struct parts *t, uint32_t page)
+{
+	const struct hl_unwind_page *p = &t->pages[page];
+
+	if (p->n_rows == 1 && t->rules[t->rows[p->first_row] & HL_UNWIND_RULE_MASK].cfa_kind == HL_CFA_NONE)
+		return 0;
+	return p->n_rows;
+}
+
 /* Which extents the table needs. A small one is a single one. */
 static int plan_extents(const struct parts *t, struct hl_table *table)
 {
@@ -271,7 +281,7 @@ static int plan_extents(const struct parts *t, struct hl_table *table)
 		return add_extent(table, index + t->head->n_rows);
 	code = add_extent(table, index);
 	for (uint32_t page = 0; page < t->head->n_pages && !code; page++) {
-		uint32_t n = t->pages[page].n_rows;
+		uint32_t n = count_rows(t, page);
 
 		if (chunk + n > CHUNK_WORDS) {
 			code = add_extent(table, chunk);
@@ -327,22 +337,22 @@ static void write_words(const struct hl_tables *tables, const struct parts *t, c
 
 	*head = (struct hl_table_head){ t->head->first_page, t->head->n_pages };
 	for (uint32_t page = 0; page < t->head->n_pages; page++, entry += ENTRY_WORDS) {
-		const struct hl_unwind_page *from = &t->pages[page];
 		struct hl_unwind_page *out = (void *)hl_slabs_word(&tables->slabs, entry);
+		uint32_t n = count_rows(t, page);
 
 		*out = (struct hl_unwind_page){ 0 };
-		if (!from->n_rows)
+		if (!n)
 			continue;
-		if (at + from->n_rows > extent->start + extent->len)
+		if (at + n > extent->start + extent->len)
 			at = (++extent)->start;
-		*out = (struct hl_unwind_page){ at, from->n_rows };
+		*out = (struct hl_unwind_page){ at, n };
 		to = hl_slabs_word(&tables->slabs, at);
-		for (uint32_t i = 0; i < from->n_rows; i++) {
-			uint32_t row = t->rows[from->first_row + i];
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t row = t->rows[t->pages[page].first_row + i];
 
 			to[i] = (row & ~HL_UNWIND_RULE_MASK) | table->rules[row & HL_UNWIND_RULE_MASK];
 		}
-		at += from->n_rows;
+		at += n;
 	}
 }
 

@@ -20,7 +20,7 @@ struct hl_unwind_result {
 /*
  * Compiles the call frame information of @elf: .eh_frame, and .debug_frame for what .eh_frame leaves out.
  * Code without any has rows of HL_CFA_NONE. Work and memory are bounded by the size of the file, and by
- * these: -E2BIG if its code spans more than 128 MiB of the file, or needs more than 16 M rows. -ENODATA: it
+ * these: -E2BIG if its code spans more than 1 GiB of the file, or needs more than 16 M rows. -ENODATA: it
  * has no call frame information for its code, or is no 64-bit x86 file. Else -ENOMEM, or what reading said.
  */
 int hl_unwind_compile(const struct hl_elf *elf, struct hl_unwind_result *ret, struct hl_err *err);
