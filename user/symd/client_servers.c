@@ -203,14 +203,16 @@ static int attempt(struct servers *s, const struct errand *e, struct hl_symd_rep
 		return 0;
 	}
 	if (r == -EPIPE && !was_fresh) {
-		/* It had ended before: the one that started it did, or what was done last was its undoing. */
+		/* It had ended before: by the OOM killer, or the last answer was its undoing. */
+		s->stats.failures++;
 		stop(s);
 		return -EAGAIN;
 	}
 	(*failures)++;
 	whom = find_culprits(s, e);
 	blame(s, &whom, err->text);
-	return e->is_several ? r : -EAGAIN;
+	/* The client asks in smaller parts where that can tell more. */
+	return e->request->type == HL_SYMD_RESOLVE && !whom.n ? r : -EAGAIN;
 }
 
 static int refuse(const struct errand *e, struct hl_symd_reply *ret, struct hl_str *ret_payload)
