@@ -252,13 +252,14 @@ HL_TEST(each_way_out_is_closed)
 
 HL_TEST(memory_is_limited)
 {
-	struct hl_symd_child *child = start();
-
 #ifdef __SANITIZE_ADDRESS__
 	SKIP("ASan reserves more address space than any limit");
-#endif
+#else
+	struct hl_symd_child *child = start();
+
 	CHECK_INT(ask(child, N_ACTIONS, -1), -ENOMEM);
 	stop(child);
+#endif
 }
 
 /* The child of this process, by /proc. */
@@ -291,17 +292,19 @@ static void check_other_namespace(pid_t pid, const char *name)
 
 HL_TEST(the_child_seen_from_outside)
 {
-	struct hl_symd_child *child = start();
 	_cleanup_free_ char *status = NULL, *environment = NULL;
+	struct hl_symd_child *child;
 	const struct dirent *entry;
-	pid_t pid = find_child();
 	unsigned int files = 0;
 	char path[64];
 	size_t len;
+	pid_t pid;
 	DIR *dir;
 
 	if (geteuid() != 0)
 		SKIP("only root can give up so much");
+	child = start();
+	pid = find_child();
 	CHECK_INT(hl_symd_child_guards(child), HL_GUARD_ALL);
 	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
 	CHECK_INT(hl_read_file_at(AT_FDCWD, path, 65536, &status, NULL), 0);
