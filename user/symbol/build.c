@@ -12,7 +12,13 @@
 #include "elf/elf.h"
 #include "symbol/table.h"
 
-enum { MAX_AREAS = 64 * 1024, COPIED_NAMES = 256 * 1024, MAX_RAW_NAME = 8192, COMPARED_NAME = 256 };
+enum {
+	MAX_AREAS = 64 * 1024,
+	COPIED_NAMES = 256 * 1024,
+	MAX_RAW_NAME = 8192,
+	COMPARED_NAME = 256,
+	MAX_FORESEEN = 1 << 20
+};
 
 static void builder_done(struct hl_builder *b)
 {
@@ -122,11 +128,31 @@ const char *hl_builder_name(struct hl_builder *b, uint32_t name)
 
 int hl_builder_add(struct hl_builder *b, const struct hl_cand *cand)
 {
-	int r = hl_grow(&b->cands, &b->cap, b->n + 1, sizeof(*b->cands), HL_SYMBOLS_MAX);
+	int r = 0;
 
+	if (b->n == b->cap)
+		r = hl_grow(&b->cands, &b->cap, b->n + 1, sizeof(*b->cands), HL_SYMBOLS_MAX);
 	if (r == 0)
 		b->cands[b->n++] = *cand;
 	return r;
+}
+
+/* Most symbols of a table become candidates: room for all of them at once, if they are not too many to be true. */
+static int make_room(struct hl_builder *b, uint64_t n)
+{
+	struct hl_cand *more;
+
+	if (n > MAX_FORESEEN || b->n + n <= b->cap)
+		return 0;
+	more = hl_huge_array(b->n + (size_t)n, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	if (b->n)
+		memcpy(more, b->cands, b->n * sizeof(*more));
+	free(b->cands);
+	b->cands = more;
+	b->cap = b->n + (size_t)n;
+	return 0;
 }
 
 /* Marks between code and data ($x, $d, …), and the padding in front of kernel functions. */
@@ -222,7 +248,9 @@ static int read_symbols(struct hl_builder *b, const struct hl_elf *elf, uint32_t
 	if (length > HL_NAME_OFFSET_MAX)
 		length = HL_NAME_OFFSET_MAX;
 	b->out->names[source] = (struct hl_name_table){ elf, strings->offset, length };
-	r = hl_elf_each(elf, symbols, size, HL_SYMBOLS_MAX, add_symbol, &reader, NULL);
+	r = make_room(b, symbols->size / size);
+	if (r == 0)
+		r = hl_elf_each(elf, symbols, size, HL_SYMBOLS_MAX, add_symbol, &reader, NULL);
 	return r == -ENOMEM ? r : 0;
 }
 
@@ -257,11 +285,34 @@ static bool is_better(struct hl_builder *b, const struct hl_cand *x, const struc
 	return order != 0 ? order < 0 : x->name < y->name;
 }
 
-int hl_builder_sort(struct hl_builder *b)
+/* Merges the sorted candidates from number @from on with the sorted ones before. */
+static int merge(struct hl_builder *b, size_t from)
+{
+	size_t n = b->n - from, i = from, j = n, k = b->n;
+	_cleanup_free_ struct hl_cand *tail = NULL;
+
+	if (from == 0 || n == 0)
+		return 0;
+	tail = malloc(n * sizeof(*tail));
+	if (!tail)
+		return -ENOMEM;
+	memcpy(tail, b->cands + from, n * sizeof(*tail));
+	while (j > 0) {
+		if (i > 0 && b->cands[i - 1].address > tail[j - 1].address)
+			b->cands[--k] = b->cands[--i];
+		else
+			b->cands[--k] = tail[--j];
+	}
+	return 0;
+}
+
+int hl_builder_sort(struct hl_builder *b, size_t from)
 {
 	size_t i, kept = 0;
-	int r = hl_radix_sort(b->cands, b->n, sizeof(*b->cands));
+	int r = hl_radix_sort(b->cands + from, b->n - from, sizeof(*b->cands));
 
+	if (r == 0)
+		r = merge(b, from);
 	if (r < 0)
 		return r;
 	for (i = 0; i < b->n; i++) {
@@ -366,7 +417,7 @@ static int build(struct hl_builder *b)
 	if (r == 0)
 		r = hl_builder_add_go(b);
 	if (r == 0)
-		r = hl_builder_sort(b);
+		r = hl_builder_sort(b, 0);
 	if (r == 0)
 		r = hl_builder_add_plt(b);
 	if (r == 0)

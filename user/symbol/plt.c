@@ -207,7 +207,7 @@ int hl_builder_add_plt(struct hl_builder *b)
 			r = add_entries(b, &sections[i], &slots, n_sorted);
 	}
 	if (r == 0 && b->n != n_sorted)
-		r = hl_builder_sort(b);
+		r = hl_builder_sort(b, n_sorted);
 	free(slots.items);
 	return r;
 }

@@ -117,9 +117,17 @@ const struct hl_area *hl_area_find(const struct hl_area *areas, size_t n, uint64
 const char *hl_builder_name(struct hl_builder *b, uint32_t name);
 /* Adds a candidate; 0, -ENOMEM, -E2BIG. */
 int hl_builder_add(struct hl_builder *b, const struct hl_cand *cand);
-/* Sorts the candidates and leaves the best of each address. 0 or -ENOMEM. */
-int hl_builder_sort(struct hl_builder *b);
+/*
+ * Sorts the candidates from number @from on, merges them with those before, which are sorted, and leaves the
+ * best of each address. 0 or -ENOMEM.
+ */
+int hl_builder_sort(struct hl_builder *b, size_t from);
 
+/*
+ * Room for @n elements that live shortly: in huge pages, where that is worth it, since to fault small ones in
+ * takes most of the time. Not cleared, released with free(); NULL without memory.
+ */
+void *hl_huge_array(size_t n, size_t size);
 /* Sorts @n elements of @size bytes that begin with a u64 by that; stable. 0 or -ENOMEM. */
 int hl_radix_sort(void *items, size_t n, size_t size);
 
