@@ -147,6 +147,8 @@ static int parse_all(struct parser *p)
 				options = false;
 		} else if (strcmp(word, "--") == 0) {
 			options = false;
+			if (p->command->rest_dashes)
+				r = add_operand(p, word);
 		} else {
 			r = word[1] == '-' ? parse_long(p, word + 2) : parse_short(p, word + 1);
 		}

@@ -153,13 +153,15 @@ void hl_places_done(struct hl_places *places)
 }
 
 /* What the outputs need to know of a file beyond its frames. */
-static int keep_binary(struct hl_profile *profile, const struct hl_symd_file *about, struct hl_id id)
+static int keep_binary(struct hl_profile *profile, const struct hl_symd_file *about, uint32_t number,
+		       struct hl_id id)
 {
 	struct hl_segment segments[HL_SYMD_SEGMENTS_MAX];
 	struct hl_binary binary = { .id = id,
 				    .build_id = about->build_id,
 				    .build_id_len = about->build_id_len,
-				    .segments = segments };
+				    .segments = segments,
+				    .number = number };
 
 	while (binary.n_segments < about->n_segments && binary.n_segments < HL_SYMD_SEGMENTS_MAX) {
 		const struct hl_symd_segment *s = &about->segments[binary.n_segments];
@@ -191,7 +193,7 @@ static int add_file(const struct hl_resolve *resolve, struct hl_profile *profile
 	ret->known = true;
 	memcpy(&ret->binary, about.binary_id, sizeof(ret->binary));
 	hl_debug_file_add(resolve->symd, id, &about, file, counts);
-	return keep_binary(profile, &about, ret->binary);
+	return keep_binary(profile, &about, id, ret->binary);
 }
 
 static int add_files(struct hl_places *places, struct hl_profile *profile, struct named_file **ret)
@@ -307,6 +309,8 @@ static int make_frames(struct hl_place *place, const struct hl_symd_answer *a, c
 		hl_str_adds(text, "(no code bytes)");
 	if (a->flags & HL_SYMD_IRQS_OFF)
 		hl_str_adds(text, " (irqs were off)");
+	if (a->flags & HL_SYMD_DIFFERS)
+		hl_str_adds(text, " (the file differs)");
 	if (hl_str_status(text))
 		return -ENOMEM;
 	frame.name = text->data;

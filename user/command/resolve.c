@@ -101,6 +101,7 @@ static void count_lacks(const struct hl_place *place, const struct hl_resolve *r
 	shown = hl_profile_get_frame(profile, place->insn);
 	counts->textless += hl_starts_with(shown->name, "(no code bytes)") ? samples : 0;
 	counts->undecoded += hl_starts_with(shown->name, ".byte ") ? samples : 0;
+	counts->differs += place->flags & HL_SYMD_DIFFERS ? samples : 0;
 	counts->irqs_off += place->flags & HL_SYMD_IRQS_OFF ? samples : 0;
 }
 

@@ -54,6 +54,7 @@ struct hl_binary {
 	size_t build_id_len;     /* 0: none */
 	const struct hl_segment *segments;
 	size_t n_segments;
+	uint32_t number; /* by which whoever made the profile knows it */
 };
 
 /* A node of the calling-context tree after hl_profile_finish(). */

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "command/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "command/child.h"
+#include "command/header.h"
+#include "command/kernel_names.h"
+#include "command/resolve.h"
+#include "process/tree.h"
+#include "profile/profile.h"
+#include "symd/client.h"
+
+enum { DEFAULT_SECONDS = 10 };
+
+struct hl_recording {
+	const struct hl_recording_options *config; /* while it is made */
+	struct hl_event_choice event;
+	struct hl_child child;
+	struct hl_session *session;
+	struct hl_symd *symd;
+	struct hl_profile *profile;
+	struct hl_window window;
+	struct hl_header header;
+	sigset_t signals;
+	bool terminal; /* stderr is one: show progress */
+};
+
+const char *const hl_recording_syntaxes[] = { "att", "intel", NULL };
+
+void hl_recording_free(struct hl_recording *run)
+{
+	if (!run)
+		return;
+	hl_profile_free(run->profile);
+	hl_symd_free(run->symd);
+	hl_window_done(&run->window);
+	hl_session_free(run->session);
+	hl_child_done(&run->child);
+	free(run);
+}
+HL_DEFINE_CLEANUP(struct hl_recording, hl_recording_free)
+
+/* Adds the wanted processes and the descendants that they have now. */
+static int add_trees(struct hl_recording *run, int proc_fd, struct hl_err *err)
+{
+	const struct hl_numbers *wanted = &run->config->pids;
+	_cleanup_free_ pid_t *pids = NULL;
+	size_t n = 0;
+	int code = hl_process_tree(proc_fd, (const pid_t *)wanted->items, wanted->n, &pids, &n);
+
+	if (code)
+		return hl_err_errno(err, code, "cannot list the processes");
+	for (size_t i = 0; i < n && !code; i++)
+		code = hl_capture_add_target(hl_session_capture(run->session), pids[i], err);
+	return code;
+}
+
+static int add_targets(struct hl_recording *run, struct hl_err *err)
+{
+	_cleanup_close_ int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct hl_numbers *wanted = &run->config->pids;
+	int code;
+
+	if (!run->child.pid && !wanted->n)
+		return 0;
+	if (!hl_process_ids_are_the_hosts(proc_fd))
+		return hl_err_set(
+			err, -ENOTSUP,
+			"process ids here are a container's own, the kernel's are others: leave -p and "
+			"COMMAND out, or start the container with --pid=host");
+	if (run->child.pid)
+		return hl_capture_add_target(hl_session_capture(run->session), run->child.pid, err);
+	for (size_t i = 0; i < wanted->n; i++)
+		if (!hl_process_exists(proc_fd, (pid_t)wanted->items[i]))
+			return hl_err_set(err, -ESRCH, "there is no process %u", wanted->items[i]);
+	code = add_trees(run, proc_fd, err);
+	/* Again: a child born between the listing and the adding of its parent is in neither. */
+	return code ? code : add_trees(run, proc_fd, err);
+}
+
+static bool targets_alive(const struct hl_recording *run)
+{
+	_cleanup_close_ int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct hl_numbers *wanted = &run->config->pids;
+
+	for (size_t i = 0; i < wanted->n; i++)
+		if (hl_process_exists(proc_fd, (pid_t)wanted->items[i]))
+			return true;
+	return wanted->n == 0;
+}
+
+static void show_progress(const struct hl_recording *run, uint64_t elapsed_ns)
+{
+	struct hl_capture_stats stats;
+
+	if (!run->terminal)
+		return;
+	hl_capture_stats(hl_session_capture(run->session), &stats);
+	(void)fprintf(stderr, "\r%6.1f s  %llu samples  %llu lost ", (double)elapsed_ns / 1e9,
+		      (unsigned long long)(stats.counters.value[HL_COUNTER_SEEN] -
+					   stats.counters.value[HL_COUNTER_IDLE]),
+		      (unsigned long long)hl_header_lost(&stats.counters, &run->window));
+}
+
+/* Waits until the next drain is due, or a signal. True: it is time to end. */
+static bool wait_a_second(struct hl_recording *run, uint64_t left_ns)
+{
+	uint64_t wait_ns = left_ns < HL_SECOND_NS ? left_ns : HL_SECOND_NS;
+	struct timespec wait = { (time_t)(wait_ns / HL_SECOND_NS), (long)(wait_ns % HL_SECOND_NS) };
+	int signal = sigtimedwait(&run->signals, NULL, &wait);
+
+	if (signal == SIGCHLD)
+		return run->child.pid && hl_child_ended(&run->child);
+	return signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
+}
+
+static int sample(struct hl_recording *run, struct hl_err *err)
+{
+	bool follows_command = run->child.pid > 0;
+	uint64_t length = run->config->duration_ns, start = hl_monotonic_ns(), elapsed;
+	bool end = false;
+	int code = 0;
+
+	if (!length)
+		length = follows_command ? UINT64_MAX : DEFAULT_SECONDS * HL_SECOND_NS;
+	while (!end && !code) {
+		elapsed = hl_monotonic_ns() - start;
+		if (elapsed >= length)
+			break;
+		end = wait_a_second(run, length - elapsed) || !targets_alive(run);
+		code = hl_session_drain(run->session, &run->window, err);
+		show_progress(run, hl_monotonic_ns() - start);
+	}
+	return code;
+}
+
+static int prepare(struct hl_recording *run, char **command, struct hl_err *err)
+{
+	const struct hl_recording_options *c = run->config;
+	struct hl_capture_options capture = {
+		.event = &run->event,
+		.frequency = c->frequency,
+		.max_depth = c->max_depth,
+		.map_samples = c->map_samples,
+		.map_stacks = c->map_stacks,
+		.map_processes = c->map_processes,
+		.unwind_mb = c->unwind_mb,
+		.only_targets = c->pids.n > 0 || command[0],
+		.kernel_walk = c->kernel_walk,
+		.slow_us = c->slow_us,
+	};
+	int code = hl_event_choose(c->event, c->frequency, &run->event, err);
+
+	if (code == -EINVAL) /* no such event, modifier or frequency */
+		code = HL_EXIT_USAGE;
+	if (!code && command[0])
+		code = hl_child_prepare(&run->child, command, err);
+	if (!code)
+		code = hl_session_new(&capture, &run->session, err);
+	if (!code)
+		code = add_targets(run, err);
+	return code;
+}
+
+static int capture(struct hl_recording *run, char **command, struct hl_err *err)
+{
+	int code = hl_session_start(run->session, err);
+
+	if (!code && command[0])
+		code = hl_child_go(&run->child, command[0], err);
+	if (!code)
+		code = sample(run, err);
+	if (!code)
+		code = hl_session_stop(run->session, &run->window, err);
+	return code;
+}
+
+static int build_profile(struct hl_recording *run, struct hl_err *err)
+{
+	struct hl_kernel_names kernel = { 0 };
+	struct hl_resolve resolve = {
+		.kernel = &kernel,
+		.window = &run->window,
+		.files = hl_session_files(run->session),
+		.code_files = hl_session_code_files(run->session),
+		.until_ns = hl_session_times(run->session).end_monotonic_ns,
+		.instructions = !run->config->functions,
+		.intel = run->config->syntax == HL_SYNTAX_INTEL,
+		.software_clock = run->event.software_clock,
+	};
+	struct hl_resolve_counts counts;
+	int code;
+
+	resolve.symd = run->symd = hl_symd_new(err);
+	if (!run->symd)
+		return -ENOMEM;
+	run->profile = hl_profile_new();
+	if (!run->profile)
+		return hl_err_set(err, -ENOMEM, "no memory for the profile");
+	code = hl_resolve_run(&resolve, run->profile, &counts, err);
+	if (!code && hl_profile_finish(run->profile))
+		code = hl_err_set(err, -ENOMEM, "no memory for the profile");
+	if (code)
+		return code;
+	hl_header_fill(&run->header, run->session, &run->event, run->config->frequency, &run->window, &counts,
+		       &kernel);
+	hl_profile_set_meta(run->profile, &run->header.meta);
+	return 0;
+}
+
+/* From here on they end the recording, not the program. */
+static void block_signals(sigset_t *signals)
+{
+	(void)sigemptyset(signals);
+	(void)sigaddset(signals, SIGINT);
+	(void)sigaddset(signals, SIGTERM);
+	(void)sigaddset(signals, SIGHUP);
+	(void)sigaddset(signals, SIGCHLD);
+	(void)sigprocmask(SIG_BLOCK, signals, NULL);
+}
+
+int hl_recording_make(const struct hl_recording_options *options, char **command, struct hl_recording **ret,
+		      struct hl_err *err)
+{
+	_cleanup_(hl_recording_freep) struct hl_recording *run = calloc(1, sizeof(*run));
+	char *none[] = { NULL };
+	int code;
+
+	if (!run)
+		return hl_err_set(err, -ENOMEM, "no memory for a recording");
+	run->config = options;
+	run->child = (struct hl_child){ .go = -1, .sad = -1 };
+	run->terminal = isatty(STDERR_FILENO);
+	command = command ? command : none;
+	block_signals(&run->signals);
+	code = prepare(run, command, err);
+	if (!code)
+		code = capture(run, command, err);
+	if (!code)
+		code = build_profile(run, err);
+	if (run->terminal && run->session)
+		(void)fprintf(stderr, "\n");
+	if (!code)
+		*ret = TAKE_PTR(run);
+	return code;
+}
+
+const struct hl_profile *hl_recording_profile(const struct hl_recording *recording)
+{
+	return recording->profile;
+}
+
+struct hl_symd *hl_recording_symd(const struct hl_recording *recording)
+{
+	return recording->symd;
+}
+
+struct hl_session_times hl_recording_times(const struct hl_recording *recording)
+{
+	return hl_session_times(recording->session);
+}
+
+bool hl_recording_on_terminal(const struct hl_recording *recording)
+{
+	return recording->terminal;
+}

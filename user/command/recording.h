@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_COMMAND_RECORDING_H
+#define HL_COMMAND_RECORDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "cli/cli.h"
+#include "command/session.h"
+
+struct hl_profile;
+struct hl_symd;
+
+/* One recording, from the first event to a finished profile: what `record` and `annotate` share. */
+
+/* What is sampled, and how: the options below fill it. */
+struct hl_recording_options {
+	bool all_cpus, call_graph, kernel_walk;
+	struct hl_numbers pids;
+	uint64_t duration_ns;
+	uint32_t frequency, max_depth, map_samples, map_stacks, map_processes, unwind_mb, slow_us;
+	const char *event;
+	int syntax;     /* HL_SYNTAX_ATT, HL_SYNTAX_INTEL */
+	bool functions; /* leaves are functions; else instructions */
+};
+
+enum { HL_SYNTAX_ATT, HL_SYNTAX_INTEL };
+extern const char *const hl_recording_syntaxes[];
+
+/* Rows of a command whose config struct has a field `recording` of the struct above. */
+/* clang-format off */
+#define HL_RECORDING_WHAT(config)  \
+	HL_HEADING("What is sampled"),  \
+	{ "pid", 'p', HL_NUMBERS(config, recording.pids), .min = 1, .max = 4194304, .rejects = "COMMAND",  \
+	  .metavar = "PID,…", .help = "these processes and their descendants only" },  \
+	{ "duration", 'd', HL_SECONDS(config, recording.duration_ns), .min = 1000000,  \
+	  .max = 86400 * HL_SECOND_NS, .metavar = "SECONDS",  \
+	  .help = "how long; without it 10 s, or until COMMAND ends" },  \
+	{ "frequency", 'F', HL_UINT(config, recording.frequency), .min = 1, .max = 20000, .default_text = "99",  \
+	  .metavar = "HZ", .help = "samples a second on each CPU" },  \
+	{ "event", 'e', HL_STRING(config, recording.event), .metavar = "EVENT",  \
+	  .help = "what to count; without it the best that opens: cycles, as precise as can be, else "  \
+		  "cpu-clock" },  \
+	{ "all-cpus", 'a', HL_FLAG(config, recording.all_cpus), .rejects = "pid",  \
+	  .help = "the whole host, as it is without -p and COMMAND; accepted as perf's spelling" },  \
+	{ "call-graph", 'g', HL_FLAG(config, recording.call_graph),  \
+	  .help = "stacks, which are always recorded; accepted as perf's spelling" }
+#define HL_RECORDING_SYNTAX(config)  \
+	{ "syntax", 0, HL_CHOICE(config, recording.syntax), .choices = hl_recording_syntaxes, .default_text = "att",  \
+	  .metavar = "SYNTAX", .help = "of instructions" }
+#define HL_RECORDING_LIMITS(config)  \
+	HL_HEADING("Limits"),  \
+	{ "max-depth", 0, HL_UINT(config, recording.max_depth), .min = 1, .max = HL_MAX_FRAMES,  \
+	  .default_text = "255", .metavar = "N",  \
+	  .help = "user frames of a stack; deeper ones are cut and counted" },  \
+	{ "map-samples", 0, HL_UINT(config, recording.map_samples), .max = 2 << 20, .metavar = "N",  \
+	  .help = "distinct samples a second; without it by CPUs and frequency" },  \
+	{ "map-stacks", 0, HL_UINT(config, recording.map_stacks), .max = 2 << 20, .metavar = "N",  \
+	  .help = "distinct stacks a second; without it twice the samples" },  \
+	{ "map-processes", 0, HL_UINT(config, recording.map_processes), .max = 1 << 20, .metavar = "N",  \
+	  .help = "processes a second; without it 8192" },  \
+	{ "unwind-memory", 0, HL_UINT(config, recording.unwind_mb), .min = 1, .max = HL_SLABS,  \
+	  .default_text = "128", .metavar = "MB",  \
+	  .help = "memory of unwind tables; beyond it those unused for longest go, and are counted" },  \
+	{ "kernel-walk", 0, HL_FLAG(config, recording.kernel_walk), .hidden = true,  \
+	  .help = "walk user stacks as where the self-test fails" },  \
+	{ "slow-program", 0, HL_UINT(config, recording.slow_us), .max = 10000, .hidden = true,  \
+	  .metavar = "MICROSECONDS", .help = "time that the sampling program loses, for tests" }
+/* clang-format on */
+
+struct hl_recording;
+
+/*
+ * Records what @options say, or @command (ending with NULL; NULL or empty: none) and its descendants, and
+ * makes a finished profile of it. 0; -errno; or HL_EXIT_USAGE for an event that does not exist. To be released
+ * with hl_recording_free(), which accepts NULL.
+ */
+int hl_recording_make(const struct hl_recording_options *options, char **command, struct hl_recording **ret,
+		      struct hl_err *err);
+void hl_recording_free(struct hl_recording *recording);
+
+/* What belongs to a recording, as long as it lives; the symbolizer knows its files by hl_binary.number. */
+const struct hl_profile *hl_recording_profile(const struct hl_recording *recording);
+struct hl_symd *hl_recording_symd(const struct hl_recording *recording);
+struct hl_session_times hl_recording_times(const struct hl_recording *recording);
+/* Standard error is a terminal: progress was shown there, and a result may be. */
+bool hl_recording_on_terminal(const struct hl_recording *recording);
+
+#endif
