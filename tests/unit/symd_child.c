@@ -379,20 +379,35 @@ HL_TEST(a_rewritten_file_has_another_chance)
 	hl_symd_free(symd);
 }
 
-HL_TEST(debug_files_and_the_kernel_come_back)
+HL_TEST(the_kernel_and_made_code_come_back)
 {
 	static const char kallsyms[] = "ffffffff92000000 T _text\nffffffff92000100 T do_one\n";
-	const struct hl_symd_query q = { .where = 0xffffffff92000110, .place = HL_SYMD_KERNEL };
+	static const char perf_map[] = "7f0000001000 10 made\n";
+	const struct hl_symd_query queries[] = {
+		{ .where = 0xffffffff92000110, .place = HL_SYMD_KERNEL },
+		{ .where = 0x7f0000001004, .place = HL_SYMD_RAW, .file = BAD },
+		{ .where = 0x7f0000001004, .place = HL_SYMD_RAW, .file = 1 },
+	};
+	const struct hl_symd_map map = { .kind = HL_SYMD_PERF_MAP };
 	struct hl_symd_answers answers = { 0 };
+	struct hl_symd_map_counts counts;
 	struct hl_symd *symd = new_faulty();
-	int bad = write_bad(FAULT_CRASH), names = ew_file(kallsyms, strlen(kallsyms));
+	int bad = write_bad(FAULT_CRASH), names = ew_file(kallsyms, strlen(kallsyms)),
+	    code = ew_file(perf_map, strlen(perf_map));
 
 	CHECK_INT(lseek(names, 0, SEEK_SET), 0);
 	CHECK_INT(hl_symd_add_kallsyms(symd, names, NULL), 0);
+	for (int i = 0; i < 3; i++)
+		CHECK_INT(hl_symd_add_map(symd, BAD, code, &map, &counts, NULL), 0);
 	close(names);
+	close(code);
+	/* A file has the same number as the process, and nothing to do with it. */
 	CHECK_INT(add(symd, BAD, bad), -ENOTRECOVERABLE);
-	CHECK_INT(hl_symd_resolve(symd, &q, 1, false, &answers, NULL), 0);
-	CHECK_INT(answers.items[0].name_len, 6);
+	CHECK_INT(hl_symd_resolve(symd, queries, 3, false, &answers, NULL), 0);
+	CHECK_INT(answers.items[0].name_len, strlen("do_one"));
+	CHECK_INT(answers.items[1].name_len, strlen("made"));
+	CHECK_INT(answers.items[2].name_len, 0);
+	CHECK_INT(stats_of(symd).denied, 1);
 	hl_symd_answers_done(&answers);
 	close(bad);
 	hl_symd_free(symd);

@@ -47,9 +47,26 @@ static bool is_same(const struct hl_symd_identity *a, const struct hl_symd_ident
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-static bool is_kernels(const struct hl_symd_request *request)
+struct hl_symd_subject hl_symd_subject_of(const struct hl_symd_request *request)
 {
-	return request->type == HL_SYMD_ADD_KALLSYMS;
+	switch (request->type) {
+	case HL_SYMD_ADD_KALLSYMS:
+		return (struct hl_symd_subject){ HL_SYMD_KERNEL, 0 };
+	case HL_SYMD_ADD_MAP:
+		return (struct hl_symd_subject){ HL_SYMD_RAW, request->file };
+	default:
+		return (struct hl_symd_subject){ HL_SYMD_FILE, request->file };
+	}
+}
+
+bool hl_symd_is_same_subject(struct hl_symd_subject a, struct hl_symd_subject b)
+{
+	return a.place == b.place && a.number == b.number;
+}
+
+static bool is_about(const struct hl_symd_kept *kept, struct hl_symd_subject subject)
+{
+	return hl_symd_is_same_subject(hl_symd_subject_of(&kept->request), subject);
 }
 
 /* Whether a request with a descriptor leaves something in the server. UNWIND does not. */
@@ -58,23 +75,42 @@ static bool adds(const struct hl_symd_request *request)
 	return request->type != HL_SYMD_UNWIND;
 }
 
-/* Whether @old means nothing any more once @request was done. */
-static bool is_replaced(const struct hl_symd_request *old, const struct hl_symd_request *request)
+static uint32_t kind_of_map(const void *payload)
 {
-	if (is_kernels(old) || is_kernels(request))
-		return is_kernels(old) && is_kernels(request);
-	return old->file == request->file &&
-	       (request->type == HL_SYMD_ADD_FILE || request->type == HL_SYMD_DROP_FILE);
+	struct hl_symd_map map;
+
+	memcpy(&map, payload, sizeof(map));
+	return map.kind;
 }
 
-static bool is_about(const struct hl_symd_kept *kept, uint32_t file)
+/* A request that was done, with its payload. */
+struct deed {
+	const struct hl_symd_request *request;
+	const void *payload;
+};
+
+/* Whether @old means nothing any more once @deed was done. */
+static bool is_replaced(const struct hl_symd_kept *old, const struct deed *deed)
 {
-	return !is_kernels(&kept->request) && kept->request.file == file;
+	if (!is_about(old, hl_symd_subject_of(deed->request)))
+		return false;
+	switch (deed->request->type) {
+	case HL_SYMD_ADD_FILE:
+	case HL_SYMD_DROP_FILE:
+	case HL_SYMD_ADD_KALLSYMS:
+		return true;
+	case HL_SYMD_ADD_MAP:
+		return old->request.length == sizeof(struct hl_symd_map) &&
+		       deed->request->length == sizeof(struct hl_symd_map) &&
+		       kind_of_map(old->payload) == kind_of_map(deed->payload);
+	default:
+		return false;
+	}
 }
 
-static bool is_replaced_by(const struct hl_symd_kept *kept, const void *request)
+static bool is_replaced_by(const struct hl_symd_kept *kept, const void *deed)
 {
-	return is_replaced(&kept->request, request);
+	return is_replaced(kept, deed);
 }
 
 static bool has_identity(const struct hl_symd_kept *kept, const void *id)
@@ -126,7 +162,9 @@ static bool keep_one(struct hl_symd_keep *keep, const struct hl_symd_request *re
 void hl_symd_keep_note(struct hl_symd_keep *keep, const struct hl_symd_request *request, const void *payload,
 		       int fd)
 {
-	remove_if(keep, is_replaced_by, request);
+	const struct deed deed = { request, payload };
+
+	remove_if(keep, is_replaced_by, &deed);
 	if (fd >= 0 && adds(request) && !keep_one(keep, request, payload, fd))
 		keep->unkept++;
 }
@@ -139,27 +177,32 @@ void hl_symd_keep_forget_given(struct hl_symd_keep *keep)
 }
 
 static bool is_wanted(const struct hl_symd_kept *kept, const struct hl_symd_request *request,
-		      const struct hl_symd_query *queries)
+		      const void *payload)
 {
-	if (is_kernels(&kept->request))
-		return request->type != HL_SYMD_UNWIND && !is_kernels(request);
-	if (request->type != HL_SYMD_RESOLVE)
-		return request->file == kept->request.file && !is_replaced(&kept->request, request);
+	const struct deed deed = { request, payload };
+	const struct hl_symd_query *queries = payload;
+	struct hl_symd_subject subject;
+
+	if (request->type == HL_SYMD_UNWIND || is_replaced(kept, &deed))
+		return false;
+	subject = hl_symd_subject_of(&kept->request);
+	if (request->type != HL_SYMD_RESOLVE || subject.place == HL_SYMD_KERNEL)
+		return subject.place == HL_SYMD_KERNEL || is_about(kept, hl_symd_subject_of(request));
 	for (uint32_t i = 0; i < request->count; i++)
-		if (queries[i].place == HL_SYMD_FILE && queries[i].file == kept->request.file)
+		if (queries[i].place == subject.place && queries[i].file == subject.number)
 			return true;
 	return false;
 }
 
 struct hl_symd_kept *hl_symd_keep_next(struct hl_symd_keep *keep, const struct hl_symd_request *request,
-				       const struct hl_symd_query *queries, size_t *at)
+				       const void *payload, size_t *at)
 {
 	if (keep->n_given == keep->n)
 		return NULL;
 	while (*at < keep->n) {
 		struct hl_symd_kept *kept = &keep->items[(*at)++];
 
-		if (!kept->given && is_wanted(kept, request, queries))
+		if (!kept->given && is_wanted(kept, request, payload))
 			return kept;
 	}
 	return NULL;
@@ -206,17 +249,20 @@ static void blame(struct hl_symd_keep *keep, const struct hl_symd_identity *id)
 	remove_if(keep, has_identity, id);
 }
 
-void hl_symd_keep_culprits(const struct hl_symd_keep *keep, uint32_t file, int fd,
+void hl_symd_keep_culprits(const struct hl_symd_keep *keep, struct hl_symd_subject subject, int fd,
 			   struct hl_symd_culprits *ret)
 {
 	const size_t most = sizeof(ret->ids) / sizeof(ret->ids[0]);
 
 	ret->n = 0;
-	ret->file = file;
+	ret->subject = subject;
 	if (fd >= 0)
 		ret->ids[ret->n++] = identify(fd);
-	for (size_t i = 0; fd < 0 && i < keep->n && ret->n < most; i++)
-		if (is_about(&keep->items[i], file))
+	/* The kernel's names are not foreign: what kills is the bytes that are asked about. */
+	if (fd >= 0 || subject.place == HL_SYMD_KERNEL)
+		return;
+	for (size_t i = 0; i < keep->n && ret->n < most; i++)
+		if (is_about(&keep->items[i], subject))
 			ret->ids[ret->n++] = keep->items[i].id;
 }
 

@@ -16,6 +16,14 @@ struct hl_symd_identity {
 	int64_t mtime_sec, mtime_nsec;
 };
 
+/* What a request or a query is about, by the client's number: files and processes have numbers of their own. */
+struct hl_symd_subject {
+	uint32_t place; /* enum hl_symd_place: a file, the kernel, the code that a process made */
+	uint32_t number;
+};
+struct hl_symd_subject hl_symd_subject_of(const struct hl_symd_request *request); /* not of RESOLVE */
+bool hl_symd_is_same_subject(struct hl_symd_subject a, struct hl_symd_subject b);
+
 struct hl_symd_failing {
 	struct hl_symd_identity id;
 	unsigned int failures;
@@ -49,11 +57,11 @@ void hl_symd_keep_note(struct hl_symd_keep *keep, const struct hl_symd_request *
 void hl_symd_keep_forget_given(struct hl_symd_keep *keep);
 
 /*
- * The next kept request, at or after *@at, that the child lacks and that @request, with its queries, is
+ * The next kept request, at or after *@at, that the child lacks and that @request, with its payload, is
  * about; NULL: none. *@at is moved past it.
  */
 struct hl_symd_kept *hl_symd_keep_next(struct hl_symd_keep *keep, const struct hl_symd_request *request,
-				       const struct hl_symd_query *queries, size_t *at);
+				       const void *payload, size_t *at);
 
 bool hl_symd_keep_is_denied(const struct hl_symd_keep *keep, int fd);
 
@@ -61,11 +69,11 @@ bool hl_symd_keep_is_denied(const struct hl_symd_keep *keep, int fd);
 struct hl_symd_culprits {
 	size_t n; /* 0: with no file, or with several */
 	struct hl_symd_identity ids[8];
-	uint32_t file;
+	struct hl_symd_subject subject;
 };
 
-/* The file at @fd; without one (-1), what is kept of file number @file. */
-void hl_symd_keep_culprits(const struct hl_symd_keep *keep, uint32_t file, int fd,
+/* The file at @fd; without one (-1), what is kept of @subject. */
+void hl_symd_keep_culprits(const struct hl_symd_keep *keep, struct hl_symd_subject subject, int fd,
 			   struct hl_symd_culprits *ret);
 /* The child failed on them. The second time, a file is denied and no longer kept. */
 void hl_symd_keep_blame(struct hl_symd_keep *keep, const struct hl_symd_culprits *whom);

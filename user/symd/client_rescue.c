@@ -17,7 +17,7 @@
 enum { MAX_FAILURES = 64 };
 
 struct turn {
-	uint64_t source; /* a file, or none */
+	uint64_t source; /* a file, the code of a process, or the kernel */
 	uint32_t index;  /* in the batch */
 };
 
@@ -34,8 +34,7 @@ static int compare_turns(const void *a, const void *b)
 static void sort(const struct hl_symd_query *queries, size_t n, struct turn *turns, struct hl_symd_query *ret)
 {
 	for (size_t i = 0; i < n; i++)
-		turns[i] = (struct turn){ queries[i].place == HL_SYMD_FILE ? queries[i].file : UINT64_MAX,
-					  (uint32_t)i };
+		turns[i] = (struct turn){ (uint64_t)queries[i].place << 32 | queries[i].file, (uint32_t)i };
 	qsort(turns, n, sizeof(*turns), compare_turns);
 	for (size_t i = 0; i < n; i++)
 		ret[i] = queries[turns[i].index];

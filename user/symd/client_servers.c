@@ -41,33 +41,25 @@ struct errand {
 	const struct hl_symd_request *request;
 	const void *payload;
 	int fd;
-	uint32_t file;   /* the one file that it is about */
-	bool has_file;   /* there is just one */
-	bool is_several; /* there are more */
+	struct hl_symd_subject subject; /* what it is about */
+	bool is_several;                /* it is about more than that */
 };
 
-/* What a request is about. Kernel and JIT addresses count as one file more. */
 static struct errand make_errand(const struct hl_symd_request *request, const void *payload, int fd)
 {
 	struct errand e = { .request = request, .payload = payload, .fd = fd };
 	const struct hl_symd_query *queries = payload;
-	bool other = false;
 
 	if (request->type != HL_SYMD_RESOLVE) {
-		e.file = request->file;
-		e.has_file = true;
+		e.subject = hl_symd_subject_of(request);
 		return e;
 	}
 	for (uint32_t i = 0; i < request->count; i++) {
-		if (queries[i].place != HL_SYMD_FILE) {
-			other = true;
-			continue;
-		}
-		e.is_several |= e.has_file && queries[i].file != e.file;
-		e.file = queries[i].file;
-		e.has_file = true;
+		const struct hl_symd_subject subject = { queries[i].place, queries[i].file };
+
+		e.is_several |= i > 0 && !hl_symd_is_same_subject(subject, e.subject);
+		e.subject = subject;
 	}
-	e.is_several |= e.has_file && other;
 	return e;
 }
 
@@ -117,19 +109,25 @@ static int start(struct servers *s, struct hl_err *err)
 	return r;
 }
 
+static const char *kind_of(struct hl_symd_subject subject)
+{
+	return subject.place == HL_SYMD_RAW ? "the code of process" : "file";
+}
+
 /* Counts a failure of the child while it had to do with @whom. */
 static void blame(struct servers *s, const struct hl_symd_culprits *whom, const char *why)
 {
+	const char *kind = kind_of(whom->subject);
 	uint64_t denied = s->keep.denied;
 
 	s->stats.failures++;
 	stop(s);
 	hl_symd_keep_blame(&s->keep, whom);
 	if (s->keep.denied > denied)
-		hl_log_once(HL_LOG_WARNING, "symd", "file %u is given up, symd failed on it twice: %s",
-			    whom->file, why);
+		hl_log_once(HL_LOG_WARNING, "symd", "%s %u is given up, symd failed on it twice: %s", kind,
+			    whom->subject.number, why);
 	else
-		hl_debug("symd", "failed on file %u: %s", whom->file, why);
+		hl_debug("symd", "failed on %s %u: %s", kind, whom->subject.number, why);
 }
 
 /* Gives the child what @e is about and it lacks. -EAGAIN: it did not survive that. */
@@ -150,9 +148,9 @@ static int give(struct servers *s, const struct errand *e)
 		kept->given = true;
 		s->keep.n_given++;
 		if (r < 0) {
-			const struct hl_symd_culprits whom = { .n = 1,
-							       .ids = { kept->id },
-							       kept->request.file };
+			const struct hl_symd_culprits whom = { 1,
+							       { kept->id },
+							       hl_symd_subject_of(&kept->request) };
 
 			blame(s, &whom, err.text);
 		}
@@ -165,8 +163,8 @@ static struct hl_symd_culprits find_culprits(const struct servers *s, const stru
 {
 	struct hl_symd_culprits whom = { .n = 0 };
 
-	if (e->has_file && !e->is_several)
-		hl_symd_keep_culprits(&s->keep, e->file, e->fd, &whom);
+	if (!e->is_several)
+		hl_symd_keep_culprits(&s->keep, e->subject, e->fd, &whom);
 	return whom;
 }
 
@@ -218,7 +216,8 @@ static int attempt(struct servers *s, const struct errand *e, struct hl_symd_rep
 static int refuse(const struct errand *e, struct hl_symd_reply *ret, struct hl_str *ret_payload)
 {
 	*ret = (struct hl_symd_reply){ .status = -ENOTRECOVERABLE };
-	(void)snprintf(ret->error, sizeof(ret->error), "symd failed on 'file %u' twice", e->file);
+	(void)snprintf(ret->error, sizeof(ret->error), "symd failed on %s %u twice", kind_of(e->subject),
+		       e->subject.number);
 	hl_str_clear(ret_payload);
 	return 0;
 }
