@@ -5,8 +5,12 @@
 #include "cli/cli.h"
 
 /* A command is one file of this folder; it appears in the overview in the order of hl_commands. */
-extern const struct hl_command hl_command_record, hl_command_check, hl_command_help, hl_command_version,
-	hl_command_symd;
+extern const struct hl_command hl_command_annotate;
+extern const struct hl_command hl_command_check;
+extern const struct hl_command hl_command_help;
+extern const struct hl_command hl_command_record;
+extern const struct hl_command hl_command_symd;
+extern const struct hl_command hl_command_version;
 
 /* All commands, ending with NULL. */
 extern const struct hl_command *const hl_commands[];

@@ -250,6 +250,15 @@ uint32_t hl_profile_n_frames(const struct hl_profile *profile)
 	return (uint32_t)profile->n_frames;
 }
 
+uint32_t hl_profile_holder(const struct hl_profile *profile, uint32_t node)
+{
+	uint32_t at = profile->nodes[node].parent;
+
+	while (at && profile->frames[profile->nodes[at].frame].kind == HL_FRAME_INLINED)
+		at = profile->nodes[at].parent;
+	return at;
+}
+
 struct hl_id hl_profile_frame_id(const struct hl_profile *profile, uint32_t index)
 {
 	return profile->frame_ids[index];

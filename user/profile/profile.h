@@ -141,6 +141,8 @@ const struct hl_node *hl_profile_nodes(const struct hl_profile *profile, uint32_
 /* Frame @index; its strings live as long as the profile and are NUL-terminated. */
 const struct hl_frame *hl_profile_get_frame(const struct hl_profile *profile, uint32_t index);
 uint32_t hl_profile_n_frames(const struct hl_profile *profile);
+/* The node of the function that holds the code of leaf @node: its parent or, if that is inlined, above it. */
+uint32_t hl_profile_holder(const struct hl_profile *profile, uint32_t node);
 /* The content-addressed ids of a frame, and of a node: equal on every host for equal content. */
 struct hl_id hl_profile_frame_id(const struct hl_profile *profile, uint32_t index);
 struct hl_id hl_profile_node_id(const struct hl_profile *profile, uint32_t node);

@@ -120,15 +120,10 @@ uint32_t hl_render_depth(const struct hl_profile *profile)
 
 const struct hl_frame *hl_render_holder(const struct hl_profile *profile, uint32_t node)
 {
-	uint32_t n, at;
+	uint32_t n;
 	const struct hl_node *nodes = hl_profile_nodes(profile, &n);
-	const struct hl_frame *frame;
 
-	for (at = nodes[node].parent;; at = nodes[at].parent) {
-		frame = hl_profile_get_frame(profile, nodes[at].frame);
-		if (frame->kind != HL_FRAME_INLINED || at == 0)
-			return frame;
-	}
+	return hl_profile_get_frame(profile, nodes[hl_profile_holder(profile, node)].frame);
 }
 
 int hl_render_flush(FILE *out, const char *format, struct hl_err *err)

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "command/command.h"
+#include "command/listings.h"
+#include "command/recording.h"
+#include "import/import.h"
+#include "profile/hot.h"
+#include "profile/listing.h"
+#include "profile/profile.h"
+#include "render/common.h"
+#include "render/listing.h"
+#include "symd/client.h"
+
+enum { HEADER_COLUMNS = 110, MOST_CANDIDATES = 30 };
+
+struct annotate {
+	struct hl_recording_options recording;
+	const char *output;
+};
+
+static const struct hl_option options[] = {
+	HL_RECORDING_WHAT(struct annotate),
+	HL_HEADING("What is written"),
+	{ "output", 'o', HL_STRING(struct annotate, output), .metavar = "FILE",
+	  .help = "write the text there; without it to standard output" },
+	HL_RECORDING_SYNTAX(struct annotate),
+	HL_RECORDING_LIMITS(struct annotate),
+};
+
+/* The profile that is asked about, wherever it came from, and what its code is read with. */
+struct source {
+	struct hl_recording *recording;
+	struct hl_profile *imported;
+	struct hl_symd *own_symd;
+	const struct hl_profile *profile;
+	struct hl_symd *symd;
+};
+
+static void source_done(struct source *source)
+{
+	hl_recording_free(source->recording);
+	hl_profile_free(source->imported);
+	hl_symd_free(source->own_symd);
+}
+
+static int record_source(struct source *source, const struct annotate *config, char **command,
+			 struct hl_err *err)
+{
+	int code = hl_recording_make(&config->recording, command, &source->recording, err);
+
+	if (code)
+		return code;
+	source->profile = hl_recording_profile(source->recording);
+	source->symd = hl_recording_symd(source->recording);
+	return 0;
+}
+
+static int import_source(struct source *source, const char *path, struct hl_err *err)
+{
+	int code = hl_import_pprof(path, &source->imported, err);
+
+	if (code)
+		return code;
+	source->own_symd = hl_symd_new(err);
+	if (!source->own_symd)
+		return -ENOMEM;
+	source->profile = source->imported;
+	source->symd = source->own_symd;
+	return 0;
+}
+
+/* ---- which functions ------------------------------------------------------------------------------------ */
+
+/* What was asked for: a name, or an address, perhaps in one module. */
+struct wanted {
+	const char *text;
+	size_t module_len; /* of "MODULE+0xADDRESS"; 0: any module */
+	uint64_t address;
+	bool by_address;
+};
+
+static struct wanted parse_wanted(const char *text)
+{
+	struct wanted w = { .text = text };
+	const char *plus = strrchr(text, '+'), *digits = plus ? plus + 1 : text;
+	char *end;
+
+	if (!hl_starts_with(digits, "0x") || !digits[2])
+		return w;
+	w.address = strtoull(digits, &end, 16);
+	w.by_address = !*end;
+	w.module_len = plus ? (size_t)(plus - text) : 0;
+	return w;
+}
+
+/* A module is named as it is shown, by its whole path or the last component. */
+static bool in_module(const struct wanted *w, const struct hl_frame *frame)
+{
+	const char *base = memrchr(frame->module, '/', frame->module_len);
+
+	if (!w->module_len)
+		return true;
+	base = base ? base + 1 : frame->module;
+	return (strlen(base) == w->module_len && memcmp(base, w->text, w->module_len) == 0) ||
+	       (frame->module_len == w->module_len && memcmp(frame->module, w->text, w->module_len) == 0);
+}
+
+struct matches {
+	uint32_t *frames;
+	size_t n;
+};
+
+/* Which way of matching is tried: the exact name, the name without its parameters, a part of the name. */
+enum how { BY_NAME, BY_STEM, BY_PART };
+
+static bool is_match(const struct hl_frame *frame, const char *text, enum how how)
+{
+	size_t len = strlen(text), stem = strcspn(frame->name, "(");
+
+	switch (how) {
+	case BY_NAME:
+		return frame->name_len == len && memcmp(frame->name, text, len) == 0;
+	case BY_STEM:
+		return stem == len && memcmp(frame->name, text, len) == 0;
+	default:
+		return memmem(frame->name, frame->name_len, text, len) != NULL;
+	}
+}
+
+static void match_names(const struct hl_profile *profile, const uint64_t *samples, const char *text,
+			enum how how, struct matches *m)
+{
+	m->n = 0;
+	for (uint32_t i = 0; i < hl_profile_n_frames(profile); i++)
+		if (samples[i] && is_match(hl_profile_get_frame(profile, i), text, how))
+			m->frames[m->n++] = i;
+}
+
+/* Functions that may cover the address: of each module the last that starts at or before it. */
+static void match_address(const struct hl_profile *profile, const uint64_t *samples, const struct wanted *w,
+			  struct matches *m)
+{
+	m->n = 0;
+	for (uint32_t i = 0; i < hl_profile_n_frames(profile); i++) {
+		const struct hl_frame *frame = hl_profile_get_frame(profile, i);
+
+		if (samples[i] && in_module(w, frame))
+			m->frames[m->n++] = i;
+	}
+}
+
+static bool all_have_one_name(const struct hl_profile *profile, const struct matches *m)
+{
+	for (size_t i = 1; i < m->n; i++)
+		if (strcmp(hl_profile_get_frame(profile, m->frames[i])->name,
+			   hl_profile_get_frame(profile, m->frames[0])->name) != 0)
+			return false;
+	return true;
+}
+
+struct by_samples {
+	const uint64_t *samples;
+};
+
+static int compare_samples(const void *a, const void *b, void *ctx)
+{
+	const uint64_t *samples = ((const struct by_samples *)ctx)->samples;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (samples[x] != samples[y])
+		return samples[x] < samples[y] ? 1 : -1;
+	return (x > y) - (x < y);
+}
+
+/* Says on stderr which functions there are to choose from. */
+static int list_candidates(const struct hl_profile *profile, const uint64_t *samples, const char *text,
+			   struct matches *m, struct hl_err *err)
+{
+	struct by_samples by = { samples };
+	_cleanup_str_ struct hl_str s = { 0 };
+	bool any = m->n > 0;
+
+	if (!any)
+		for (uint32_t i = 0; i < hl_profile_n_frames(profile); i++)
+			if (samples[i])
+				m->frames[m->n++] = i;
+	qsort_r(m->frames, m->n, sizeof(*m->frames), compare_samples, &by);
+	for (size_t i = 0; i < m->n && i < MOST_CANDIDATES; i++) {
+		const struct hl_frame *frame = hl_profile_get_frame(profile, m->frames[i]);
+
+		hl_str_addf(&s, "%9llu  ", (unsigned long long)samples[m->frames[i]]);
+		hl_render_name(&s, frame);
+		hl_str_adds(&s, "  ");
+		hl_render_module(&s, frame);
+		hl_str_addc(&s, '\n');
+	}
+	if (m->n > MOST_CANDIDATES)
+		hl_str_addf(&s, "           and %zu more\n", m->n - MOST_CANDIDATES);
+	if (s.failed)
+		return hl_err_set(err, -ENOMEM, "no memory for the names");
+	if (m->n)
+		(void)fprintf(stderr, "  samples  function\n%s", s.data);
+	if (!m->n)
+		return hl_err_set(err, -ENOENT, "no instruction was sampled: there is nothing to annotate");
+	return hl_err_set(err, -ENOENT,
+			  any ? "\"%.100s\" is part of several names; give one of these whole"
+			      : "nothing was sampled in a function \"%.100s\"; these have the most samples",
+			  text);
+}
+
+static int find_matches(const struct hl_profile *profile, const uint64_t *samples, const struct wanted *w,
+			struct matches *m, struct hl_err *err)
+{
+	if (w->by_address) {
+		match_address(profile, samples, w, m);
+		return 0;
+	}
+	for (enum how how = BY_NAME; how <= BY_PART; how++) {
+		match_names(profile, samples, w->text, how, m);
+		if (m->n && (how != BY_PART || all_have_one_name(profile, m)))
+			return 0;
+	}
+	return list_candidates(profile, samples, w->text, m, err);
+}
+
+/* ---- writing -------------------------------------------------------------------------------------------- */
+
+static int write_header(const struct hl_profile *profile, FILE *out)
+{
+	_cleanup_str_ struct hl_str s = { 0 };
+
+	hl_render_title(&s, profile);
+	hl_str_adds(&s, "\n\n");
+	hl_render_header(&s, profile, HEADER_COLUMNS);
+	if (s.failed)
+		return -ENOMEM;
+	(void)fwrite(s.data, 1, s.len, out);
+	return 0;
+}
+
+/* Whether the function may be the one at the address: it has samples there, or around it. */
+static bool may_cover(const struct hl_profile *profile, const struct hl_hot *hot, uint64_t address)
+{
+	enum { AROUND = HL_SYMD_LIST_MAX };
+	const struct hl_frame *first = hl_profile_get_frame(profile, hot->insns[0].frame),
+			      *last = hl_profile_get_frame(profile, hot->insns[hot->n_insns - 1].frame);
+
+	return (address >= first->address || first->address - address < AROUND) &&
+	       (address <= last->address || address - last->address < AROUND);
+}
+
+HL_DEFINE_CLEANUP(struct hl_listings, hl_listings_free)
+
+/* Writes each function of @m that is the one meant; how many in *@ret. */
+static int write_matches(const struct source *source, const struct annotate *config, const struct wanted *w,
+			 const struct matches *m, FILE *out, size_t *ret, struct hl_err *err)
+{
+	_cleanup_(hl_listings_freep) struct hl_listings *listings =
+		hl_listings_new(source->profile, source->symd, source->recording != NULL,
+				config->recording.syntax == HL_SYNTAX_INTEL);
+	int code = listings ? 0 : -ENOMEM;
+
+	*ret = 0;
+	for (size_t i = 0; i < m->n && !code; i++) {
+		_cleanup_(hl_hot_done) struct hl_hot hot = { 0 };
+		const struct hl_listing *parts;
+		size_t n;
+
+		code = hl_hot_collect(source->profile, m->frames[i], &hot);
+		if (code || (w->by_address && !may_cover(source->profile, &hot, w->address)))
+			continue;
+		code = hl_listings_get(listings, &hot, &parts, &n, err);
+		if (code || (w->by_address && !hl_listings_cover(parts, n, w->address)))
+			continue;
+		code = *ret ? 0 : write_header(source->profile, out);
+		(void)fputc('\n', out);
+		if (!code)
+			code = hl_render_listing(source->profile, &hot, parts, n, out);
+		++*ret;
+	}
+	return code;
+}
+
+static int annotate(const struct source *source, const struct annotate *config, const char *text, FILE *out,
+		    struct hl_err *err)
+{
+	_cleanup_free_ uint64_t *samples = hl_hot_functions(source->profile);
+	_cleanup_free_ uint32_t *frames =
+		calloc((size_t)hl_profile_n_frames(source->profile) + 1, sizeof(*frames));
+	struct wanted w = parse_wanted(text);
+	struct matches m = { .frames = frames };
+	size_t written;
+	int code;
+
+	if (!samples || !frames)
+		return hl_err_set(err, -ENOMEM, "no memory for the functions");
+	code = find_matches(source->profile, samples, &w, &m, err);
+	if (code)
+		return code;
+	code = write_matches(source, config, &w, &m, out, &written, err);
+	if (code)
+		return hl_err_errno(err, code, "cannot annotate '%s'", text);
+	if (!written)
+		return hl_err_set(err, -ENOENT, "nothing was sampled in a function at %s", text);
+	return 0;
+}
+
+/* ---- the command ---------------------------------------------------------------------------------------- */
+
+static int annotate_to(const struct annotate *config, const char *text, const char *profile, char **command,
+		       struct hl_output *output, struct hl_err *err)
+{
+	_cleanup_(source_done) struct source source = { 0 };
+	FILE *out = hl_output_stream(output);
+	int code =
+		profile ? import_source(&source, profile, err) : record_source(&source, config, command, err);
+
+	if (!code)
+		code = annotate(&source, config, text, out, err);
+	return code ? code : hl_output_commit(output, err);
+}
+
+static int run(void *config, char **rest, struct hl_err *err)
+{
+	const struct annotate *c = config;
+	_cleanup_(hl_output_freep) struct hl_output *output = NULL;
+	const char *words[2] = { NULL, NULL };
+	char **command = NULL;
+	size_t n = 0;
+
+	for (; *rest && strcmp(*rest, "--") != 0; rest++) {
+		if (n == 2)
+			return hl_usage(
+				err,
+				"a function and a profile are all that it takes; \"%.60s\" is one too "
+				"many: a command stands behind \"--\"",
+				*rest);
+		words[n++] = *rest;
+	}
+	if (*rest && rest[1])
+		command = rest + 1;
+	if (!words[0] || !*words[0])
+		return hl_usage(err,
+				"which function? give a name or an address; see \"hotleaf help annotate\"");
+	if (words[1] && (command || c->recording.pids.n))
+		return hl_usage(err, "a PROFILE was recorded before: leave -p and COMMAND out");
+	if (command && c->recording.pids.n)
+		return hl_usage(err,
+				"option \"--pid\" and COMMAND exclude each other; leave one of them out");
+	output = hl_output_new(c->output ? c->output : "-", err);
+	if (!output)
+		return -EIO;
+	return annotate_to(c, words[0], words[1], command, output, err);
+}
+
+const struct hl_command hl_command_annotate = {
+	.name = "annotate",
+	.summary = "show a function's code with the samples of each instruction, and by which callers",
+	.usage = "[OPTION…] FUNCTION|ADDRESS [PROFILE | -- COMMAND [ARGUMENT…]]",
+	.description =
+		"Lists a whole function with the samples of each of its instructions, and says which "
+		"callers\n"
+		"make which of them hot. FUNCTION is a name, or a part that only one name has; ADDRESS is\n"
+		"0xADDRESS or MODULE+0xADDRESS, as the outputs of record have it. PROFILE is a .pb.gz that "
+		"record\n"
+		"wrote; without it, a recording is made now, as record makes one.",
+	.options = options,
+	.n_options = sizeof(options) / sizeof(options[0]),
+	.config_size = sizeof(struct annotate),
+	.rest = "FUNCTION",
+	.rest_dashes = true,
+	.run = run,
+};

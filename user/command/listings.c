@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "command/listings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "process/proc.h"
+#include "profile/hot.h"
+#include "profile/listing.h"
+#include "profile/profile.h"
+#include "symd/client.h"
+
+enum { MOST_PARTS = 64 };
+
+/* A file of the profile that was looked for. */
+struct tried {
+	struct hl_id id;
+	bool good;
+	char why[200];
+};
+
+struct hl_listings {
+	const struct hl_profile *profile;
+	struct hl_symd *symd;
+	bool opened, intel;
+	struct tried *tried;
+	size_t n_tried, cap_tried;
+	struct hl_listing parts[MOST_PARTS];
+	struct hl_symd_listing behind[MOST_PARTS]; /* what holds the strings of their rows */
+	size_t n;
+	struct hl_err reason;
+};
+
+struct hl_listings *hl_listings_new(const struct hl_profile *profile, struct hl_symd *symd, bool opened,
+				    bool intel)
+{
+	struct hl_listings *l = calloc(1, sizeof(*l));
+
+	if (l)
+		*l = (struct hl_listings){
+			.profile = profile, .symd = symd, .opened = opened, .intel = intel
+		};
+	return l;
+}
+
+static void clear(struct hl_listings *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		free(l->parts[i].rows);
+		hl_symd_listing_done(&l->behind[i]);
+	}
+	memset(l->parts, 0, sizeof(l->parts));
+	l->n = 0;
+}
+
+void hl_listings_free(struct hl_listings *l)
+{
+	if (!l)
+		return;
+	clear(l);
+	free(l->tried);
+	free(l);
+}
+
+/* ---- files ---------------------------------------------------------------------------------------------- */
+
+static void open_file(struct hl_listings *l, const struct hl_binary *binary, const char *path,
+		      struct tried *ret)
+{
+	_cleanup_close_ int path_fd = path[0] == '/' ? open(path, O_PATH | O_CLOEXEC) : -1;
+	_cleanup_close_ int fd = -1;
+	struct hl_symd_file about;
+	struct hl_err err = { "" };
+	struct stat st;
+
+	if (path_fd >= 0)
+		fd = hl_proc_reopen(path_fd, &st);
+	if (fd < 0) {
+		(void)snprintf(ret->why, sizeof(ret->why), "the file is not there any more");
+		return;
+	}
+	if (hl_symd_add_file(l->symd, binary->number, fd, &about, &err) < 0) {
+		(void)snprintf(ret->why, sizeof(ret->why), "%.190s", err.text);
+		return;
+	}
+	ret->good = about.build_id_len == binary->build_id_len &&
+		    memcmp(about.build_id, binary->build_id, binary->build_id_len) == 0;
+	if (!ret->good)
+		(void)snprintf(ret->why, sizeof(ret->why), "the file of that name is another build now");
+}
+
+/* Whether symd can read @binary; else why not, in *@ret_why. */
+static int have_file(struct hl_listings *l, const struct hl_binary *binary, const char *path, bool *ret,
+		     const char **ret_why)
+{
+	struct tried tried = { .id = binary->id };
+	int code;
+
+	if (l->opened) {
+		*ret = true;
+		return 0;
+	}
+	for (size_t i = 0; i < l->n_tried; i++)
+		if (hl_id_equal(l->tried[i].id, binary->id)) {
+			*ret = l->tried[i].good;
+			*ret_why = l->tried[i].why;
+			return 0;
+		}
+	code = hl_grow(&l->tried, &l->cap_tried, l->n_tried + 1, sizeof(tried), UINT32_MAX);
+	if (code)
+		return code;
+	open_file(l, binary, path, &tried);
+	l->tried[l->n_tried++] = tried;
+	*ret = tried.good;
+	*ret_why = l->tried[l->n_tried - 1].why;
+	return 0;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------------------- */
+
+/* How much of a text is the instruction: neither the names of what it refers to nor our own remarks. */
+static size_t instruction_len(const char *text, size_t len)
+{
+	static const char *const ends[] = { " <", " (irqs", " (the file", " # " };
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		const char *at = memmem(text, len, ends[i], strlen(ends[i]));
+
+		if (at)
+			len = (size_t)(at - text);
+	}
+	return len;
+}
+
+static bool same_instruction(const struct hl_listing_row *row, const struct hl_frame *ran)
+{
+	size_t a = instruction_len(row->text, row->text_len), b = instruction_len(ran->name, ran->name_len);
+
+	/* A remark in place of the text says that it is not known what ran. */
+	return ran->name_len == 0 || ran->name[0] == '(' ||
+	       (a == b && memcmp(row->text, ran->name, a) == 0 &&
+		!memmem(ran->name, ran->name_len, "(the file", 9));
+}
+
+/* The sampled instruction's text is what ran, whatever the file has. */
+static void merge(struct hl_listing_row *row, const struct hl_frame *ran, uint64_t samples)
+{
+	static const char remark[] = " (the file";
+	const char *at;
+
+	row->samples += samples;
+	if (same_instruction(row, ran)) {
+		if (memmem(ran->name, ran->name_len, " (irqs", 6)) {
+			row->text = ran->name;
+			row->text_len = ran->name_len;
+		}
+		return;
+	}
+	row->other = row->text;
+	row->other_len = row->text_len;
+	row->text = ran->name;
+	at = memmem(ran->name, ran->name_len, remark, strlen(remark));
+	row->text_len = at ? (size_t)(at - ran->name) : ran->name_len;
+}
+
+static int make_rows(struct hl_listing *part, const struct hl_symd_listing *code)
+{
+	part->rows = calloc(code->head.n_rows + 1, sizeof(*part->rows));
+	if (!part->rows)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < code->head.n_rows; i++) {
+		const struct hl_symd_row *from = &code->rows[i];
+		struct hl_listing_row *to = &part->rows[part->n++];
+
+		*to = (struct hl_listing_row){ .address = from->address,
+					       .target = from->target,
+					       .text = code->strings + from->text,
+					       .text_len = from->text_len,
+					       .length = from->length,
+					       .overlaps = from->flags & HL_SYMD_ROW_OVERLAPS };
+		to->flow = (uint8_t)hl_flow_of(to->text, to->text_len, from->flags & HL_SYMD_ROW_TARGET);
+	}
+	part->start = code->head.function;
+	part->size = code->head.size;
+	part->cut = code->head.flags & HL_SYMD_LIST_CUT;
+	part->whole = true;
+	return 0;
+}
+
+/* Rows of sampled instructions alone, those that are in no listing. */
+static int list_sampled(struct hl_listings *l, const struct hl_hot *hot, const bool *placed, const char *why)
+{
+	struct hl_listing *part = &l->parts[l->n];
+
+	part->rows = calloc(hot->n_insns + 1, sizeof(*part->rows));
+	if (!part->rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < hot->n_insns; i++) {
+		const struct hl_frame *frame = hl_profile_get_frame(l->profile, hot->insns[i].frame);
+
+		if (placed[i])
+			continue;
+		part->rows[part->n++] = (struct hl_listing_row){ .address = frame->address,
+								 .samples = hot->insns[i].samples,
+								 .text = frame->name,
+								 .text_len = frame->name_len };
+	}
+	part->start = l->n ? 0 : hl_profile_get_frame(l->profile, hot->function)->address;
+	part->why = why;
+	l->n++;
+	return 0;
+}
+
+/* ---- one function --------------------------------------------------------------------------------------- */
+
+/* Where in its file the instruction of @frame lies; UINT64_MAX: not known. */
+static uint64_t place_of(const struct hl_binary *binary, const struct hl_frame *frame)
+{
+	const struct hl_segment *s = hl_binary_segment(binary, frame->address);
+
+	return s ? frame->address - s->address + s->offset : UINT64_MAX;
+}
+
+/* Puts the samples of @hot that lie in the newest part there. */
+static void place_samples(struct hl_listings *l, const struct hl_hot *hot, const struct hl_binary *binary,
+			  bool *placed)
+{
+	struct hl_listing *part = &l->parts[l->n - 1];
+	const struct hl_symd_list *head = &l->behind[l->n - 1].head;
+
+	for (size_t i = 0; i < hot->n_insns; i++) {
+		const struct hl_frame *frame = hl_profile_get_frame(l->profile, hot->insns[i].frame);
+		uint64_t place = place_of(binary, frame);
+		struct hl_listing_row *row;
+
+		if (placed[i] || place < head->where || place - head->where >= head->size)
+			continue;
+		row = hl_listing_find(part, place - head->where + head->function);
+		if (!row)
+			continue;
+		merge(row, frame, hot->insns[i].samples);
+		placed[i] = true;
+	}
+}
+
+/* Lists the code around the first sample that is in no listing yet. -ENOENT, -ENODATA: there is none. */
+static int list_from_file(struct hl_listings *l, const struct hl_hot *hot, const struct hl_binary *binary,
+			  bool *placed, size_t first, struct hl_err *err)
+{
+	struct hl_symd_list_query query = { .place = HL_SYMD_FILE, .file = binary->number };
+	_cleanup_free_ uint64_t *places = malloc(hot->n_insns * sizeof(*places));
+	struct hl_symd_listing *code = &l->behind[l->n];
+	int r;
+
+	if (!places)
+		return -ENOMEM;
+	for (size_t i = 0; i < hot->n_insns && query.n_sampled < HL_SYMD_SAMPLED_MAX; i++) {
+		uint64_t place = place_of(binary, hl_profile_get_frame(l->profile, hot->insns[i].frame));
+
+		if (place == UINT64_MAX || (query.n_sampled && place <= places[query.n_sampled - 1]))
+			continue;
+		places[query.n_sampled++] = place;
+	}
+	query.where = place_of(binary, hl_profile_get_frame(l->profile, hot->insns[first].frame));
+	if (query.where == UINT64_MAX)
+		return -ENOENT;
+	r = hl_symd_list_function(l->symd, &query, places, NULL, l->intel, code, err);
+	if (r == 0)
+		r = make_rows(&l->parts[l->n], code);
+	if (r == 0) {
+		l->n++;
+		place_samples(l, hot, binary, placed);
+	}
+	return r;
+}
+
+static const char *why_no_file(const struct hl_frame *function)
+{
+	if (function->kind == HL_FRAME_KERNEL)
+		return "the kernel's own text is not read, beyond the bytes that came with the samples";
+	if (function->kind == HL_FRAME_JIT)
+		return "the code is in no file";
+	return "the file could not be opened when it was sampled";
+}
+
+int hl_listings_get(struct hl_listings *l, const struct hl_hot *hot, const struct hl_listing **ret,
+		    size_t *ret_n, struct hl_err *err)
+{
+	const struct hl_frame *function = hl_profile_get_frame(l->profile, hot->function);
+	const struct hl_binary *binary = hl_profile_binary(l->profile, function->binary);
+	_cleanup_free_ bool *placed = calloc(hot->n_insns + 1, sizeof(*placed));
+	const char *why = why_no_file(function);
+	bool have = false;
+	size_t first = 0;
+	int code = placed ? 0 : -ENOMEM;
+
+	clear(l);
+	if (!code && binary)
+		code = have_file(l, binary, function->module, &have, &why);
+	while (!code && have && first < hot->n_insns && l->n < MOST_PARTS - 1) {
+		l->reason.text[0] = '\0';
+		code = list_from_file(l, hot, binary, placed, first, &l->reason);
+		if (code == 0 && !placed[first])
+			code = -EPROTO; /* symd did as it was asked: never */
+		if (code && code != -ENOMEM) {
+			why = l->reason.text[0] ? l->reason.text
+						: "no executable segment of the file covers it";
+			have = false;
+			code = 0;
+		}
+		while (first < hot->n_insns && placed[first])
+			first++;
+	}
+	while (first < hot->n_insns && placed[first])
+		first++;
+	if (!code && (first < hot->n_insns || !l->n))
+		code = list_sampled(l, hot, placed, why);
+	if (code)
+		return hl_err_errno(err, code, "cannot list a function");
+	for (size_t i = 0; i < l->n && !hl_profile_meta(l->profile)->precise; i++)
+		hl_listing_mark(&l->parts[i]);
+	*ret = l->parts;
+	*ret_n = l->n;
+	return 0;
+}
+
+bool hl_listings_cover(const struct hl_listing *parts, size_t n, uint64_t address)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (parts[i].size && address >= parts[i].start && address - parts[i].start < parts[i].size)
+			return true;
+		for (size_t k = 0; k < parts[i].n; k++)
+			if (parts[i].rows[k].address == address)
+				return true;
+	}
+	return false;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_COMMAND_LISTINGS_H
+#define HL_COMMAND_LISTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct hl_hot;
+struct hl_listing;
+struct hl_profile;
+struct hl_symd;
+
+/* Code to a function's samples: from the file that they were taken in, or what the samples brought along. */
+struct hl_listings;
+
+/*
+ * @opened: the files of @profile are known to @symd already, as hl_binary.number; else they are opened by their
+ * paths when they are needed, and used only if their build-id is the sampled file's. Both stay the caller's.
+ * NULL without memory. hl_listings_free() accepts NULL.
+ */
+struct hl_listings *hl_listings_new(const struct hl_profile *profile, struct hl_symd *symd, bool opened,
+				    bool intel);
+void hl_listings_free(struct hl_listings *listings);
+
+/*
+ * The code of @hot's function: one listing, or several where its samples lie in several places. They live until
+ * the next call. 0 or -ENOMEM.
+ */
+int hl_listings_get(struct hl_listings *listings, const struct hl_hot *hot, const struct hl_listing **ret,
+		    size_t *ret_n, struct hl_err *err);
+
+/* Whether the function at the code of @hot covers ELF address @address, by the sizes in its listings. */
+bool hl_listings_cover(const struct hl_listing *parts, size_t n, uint64_t address);
+
+#endif

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "profile/listing.h"
+
+#include <string.h>
+
+static bool starts(const char *text, size_t len, const char *word)
+{
+	size_t n = strlen(word);
+
+	return len >= n && memcmp(text, word, n) == 0;
+}
+
+/* Words that may stand in front: "bnd jmp", "notrack jmp", "repz ret", "cs jmp". */
+static void skip_prefixes(const char **text, size_t *len)
+{
+	static const char *const prefixes[] = {
+		"bnd ", "notrack ", "repz ", "repnz ", "cs ", "ds ", "data16 "
+	};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+		if (!starts(*text, *len, prefixes[i]))
+			continue;
+		*text += strlen(prefixes[i]);
+		*len -= strlen(prefixes[i]);
+		i = (size_t)-1; /* from the first again; the text grows shorter each time */
+	}
+}
+
+enum hl_flow hl_flow_of(const char *text, size_t len, bool has_target)
+{
+	static const char *const ends[] = { "ret", "iret", "sysret", "sysexit", "ud0",
+					    "ud1", "ud2",  "hlt",    "(bad)",   "int3" };
+
+	skip_prefixes(&text, &len);
+	if (starts(text, len, "jmp") || starts(text, len, "ljmp"))
+		return has_target ? HL_FLOW_GOTO : HL_FLOW_INDIRECT;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (starts(text, len, ends[i]))
+			return HL_FLOW_END;
+	if (has_target && (starts(text, len, "j") || starts(text, len, "loop")))
+		return HL_FLOW_JUMP;
+	return HL_FLOW_NEXT;
+}
+
+static bool falls_through(const struct hl_listing_row *row)
+{
+	return row->flow == HL_FLOW_NEXT || row->flow == HL_FLOW_JUMP;
+}
+
+struct hl_listing_row *hl_listing_find(const struct hl_listing *l, uint64_t address)
+{
+	size_t low = 0, high = l->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (l->rows[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < l->n && l->rows[low].address == address ? &l->rows[low] : NULL;
+}
+
+void hl_listing_mark(struct hl_listing *l)
+{
+	uint64_t all = 0, least;
+
+	for (size_t i = 0; i < l->n; i++)
+		all += l->rows[i].samples;
+	least = all / 100 ? all / 100 : 1;
+	for (size_t i = 0; i < l->n && l->whole; i++) {
+		struct hl_listing_row *row = &l->rows[i], *to;
+
+		if (i + 1 < l->n && row[1].samples >= least && falls_through(row))
+			row->suspect = true;
+		to = row->flow == HL_FLOW_JUMP || row->flow == HL_FLOW_GOTO ? hl_listing_find(l, row->target)
+									    : NULL;
+		if (to && to->samples >= least)
+			row->suspect = true;
+	}
+}
