@@ -8,6 +8,7 @@
 #include "command/kernel_names.h"
 #include "insn/insn.h"
 #include "sample/reason.h"
+#include "symd/client.h"
 
 static void add_loss(struct hl_header *h, enum hl_loss_kind kind, const char *name, const char *help,
 		     uint64_t count)
@@ -50,6 +51,8 @@ static void add_losses(struct hl_header *h, const struct hl_counters *counters, 
 		{ "file not opened",
 		  "the process ended before its file could be opened, or it is no ELF file", counts->unopened,
 		  HL_LOSS_NOTED },
+		{ "file denied", "symd, which parses files in a sandbox, failed on the file twice",
+		  counts->denied, HL_LOSS_NOTED },
 		{ "without text", "the code bytes could not be read in the interrupt, nor from the file",
 		  counts->textless, HL_LOSS_NOTED },
 		{ "undecoded", "no decoder knows the instruction: shown as bytes", counts->undecoded,
@@ -155,6 +158,25 @@ static void note_room(struct hl_header *h, const struct hl_capture_stats *stats)
 	add_note(h, h->room_note);
 }
 
+/* Of both: the one that makes tables and the one that knows names. */
+static void note_symd(struct hl_header *h, const struct hl_session *session, const struct hl_symd *names)
+{
+	struct hl_symd_stats tables_symd, names_symd;
+
+	hl_session_symd_stats(session, &tables_symd);
+	hl_symd_stats(names, &names_symd);
+	if (tables_symd.failures + names_symd.failures + names_symd.unanswered == 0)
+		return;
+	(void)snprintf(h->symd_note, sizeof(h->symd_note),
+		       "symd, which parses files in a sandbox, died, hung or lied %llu times and was started "
+		       "anew; files given up: %llu for tables, %llu for names; addresses without an answer: "
+		       "%llu",
+		       (unsigned long long)(tables_symd.failures + names_symd.failures),
+		       (unsigned long long)tables_symd.denied, (unsigned long long)names_symd.denied,
+		       (unsigned long long)names_symd.unanswered);
+	add_note(h, h->symd_note);
+}
+
 static void fill_host(struct hl_header *h)
 {
 	struct utsname uts;
@@ -168,7 +190,7 @@ static void fill_host(struct hl_header *h)
 void hl_header_fill(struct hl_header *h, const struct hl_session *session,
 		    const struct hl_event_choice *event, unsigned int frequency,
 		    const struct hl_window *window, const struct hl_resolve_counts *counts,
-		    const struct hl_kernel_names *kernel)
+		    const struct hl_kernel_names *kernel, const struct hl_symd *names)
 {
 	struct hl_session_times times = hl_session_times(session);
 	double elapsed = (double)(times.elapsed_ns ? times.elapsed_ns : 1);
@@ -206,4 +228,5 @@ void hl_header_fill(struct hl_header *h, const struct hl_session *session,
 	add_notes(h, session, event, window);
 	note_room(h, &stats);
 	add_name_notes(h, counts, kernel);
+	note_symd(h, session, names);
 }

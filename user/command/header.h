@@ -9,6 +9,7 @@
 #include "profile/profile.h"
 
 struct hl_kernel_names;
+struct hl_symd;
 
 /* The header of an output and all that its strings live in. Not to be copied or moved. */
 struct hl_header {
@@ -16,14 +17,14 @@ struct hl_header {
 	struct hl_loss losses[HL_COUNTER_MAX + HL_WALK_MAX + 16];
 	const char *notes[16];
 	char host[256], kernel[256], walk_note[400], room_note[200];
-	char refused_note[400], missing_note[400], damaged_note[120], kernel_note[400];
+	char refused_note[400], missing_note[400], damaged_note[120], kernel_note[400], symd_note[300];
 };
 
 /* Everything that a recording knows about itself, in the form that every output shows. */
 void hl_header_fill(struct hl_header *header, const struct hl_session *session,
 		    const struct hl_event_choice *event, unsigned int frequency,
 		    const struct hl_window *window, const struct hl_resolve_counts *counts,
-		    const struct hl_kernel_names *kernel);
+		    const struct hl_kernel_names *kernel, const struct hl_symd *names);
 
 /* Samples that were seen but are in no output: the sum of the counted losses. */
 uint64_t hl_header_lost(const struct hl_counters *counters, const struct hl_window *window);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -140,6 +141,21 @@ int hl_outputs_write(struct hl_outputs *outputs, const struct hl_profile *profil
 	for (size_t i = 0; i < outputs->n && !code; i++)
 		code = hl_output_commit(outputs->items[i].output, err);
 	return code;
+}
+
+bool hl_outputs_lie_elsewhere(const struct hl_outputs *outputs)
+{
+	for (size_t i = 0; i < outputs->n; i++) {
+		const struct named_output *item = &outputs->items[i];
+		const char *slash = item->path ? strrchr(item->path, '/') : NULL;
+		_cleanup_free_ char *dir =
+			slash ? strndup(item->path, (size_t)(slash - item->path) + 1) : strdup(".");
+		struct stat st;
+
+		if (!dir || stat(dir, &st) || st.st_uid != geteuid())
+			return true;
+	}
+	return false;
 }
 
 void hl_outputs_print(const struct hl_outputs *outputs, FILE *out)

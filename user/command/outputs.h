@@ -2,6 +2,7 @@
 #ifndef HL_COMMAND_OUTPUTS_H
 #define HL_COMMAND_OUTPUTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,6 +28,9 @@ int hl_outputs_open(const struct hl_words *paths, const char *format, struct hl_
 int hl_outputs_write(struct hl_outputs *outputs, const struct hl_profile *profile,
 		     const struct hl_render_options *options, uint64_t start_ns, uint64_t elapsed_ns,
 		     struct hl_err *err);
+
+/* Whether one of them lies in a directory that is not ours, so that replacing it may take a capability. */
+bool hl_outputs_lie_elsewhere(const struct hl_outputs *outputs);
 
 /* Lists the names of the files written, one a line, on @out. */
 void hl_outputs_print(const struct hl_outputs *outputs, FILE *out);

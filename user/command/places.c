@@ -26,6 +26,7 @@ struct named_file {
 	struct hl_id binary;
 	const char *module; /* path shown, borrowed */
 	bool known;         /* the server has it */
+	bool denied;        /* the server died of it */
 };
 
 /* A raw address means something in one process only, and to one that tells of its code at all. */
@@ -179,6 +180,7 @@ static int add_file(const struct hl_resolve *resolve, struct hl_profile *profile
 	int fd = file && file->state == HL_FILE_OPEN ? file->fd : vdso;
 	struct hl_symd_file about;
 	struct hl_err err = { { 0 } };
+	int code;
 
 	if (file && file->path)
 		ret->module = file->path;
@@ -186,7 +188,9 @@ static int add_file(const struct hl_resolve *resolve, struct hl_profile *profile
 		ret->module = id == HL_FILE_VDSO ? "[vdso]" : "[vdso32]";
 	if (fd < 0)
 		return 0;
-	if (hl_symd_add_file(resolve->symd, id, fd, &about, &err)) {
+	code = hl_symd_add_file(resolve->symd, id, fd, &about, &err);
+	ret->denied = code == -ENOTRECOVERABLE || code == -EPROTO;
+	if (code) {
 		hl_debug("symbol", "'%s': %s", ret->module ? ret->module : "?", err.text);
 		return 0;
 	}
@@ -357,6 +361,7 @@ static int look_up_batch(struct hl_places *places, size_t from, size_t n, const 
 
 		place->flags = answers->items[i].flags;
 		place->unopened = in_file && !files[place->query.file].known;
+		place->denied = in_file && files[place->query.file].denied;
 		code = make_frames(place, &answers->items[i], answers->strings,
 				   in_file ? &files[place->query.file] : &no_file, profile, &text);
 		if (code)

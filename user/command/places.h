@@ -15,6 +15,7 @@ struct hl_place {
 	uint32_t function; /* frame in the profile */
 	uint32_t insn;     /* frame of the leaf, where the query wants text */
 	uint16_t flags;    /* HL_SYMD_* of the answer */
+	bool denied;       /* symd failed on its file */
 	bool unopened;     /* its file could not be opened */
 };
 

@@ -43,6 +43,7 @@ static int record_to(struct hl_outputs *outputs, struct record *config, char **c
 	int code;
 
 	config->recording.functions = config->leaf == LEAF_FUNCTION;
+	config->recording.elsewhere = hl_outputs_lie_elsewhere(outputs);
 	code = hl_recording_make(&config->recording, command, &recording, err);
 	if (code)
 		return code;

@@ -15,12 +15,15 @@
 #include "command/child.h"
 #include "command/header.h"
 #include "command/kernel_names.h"
+#include "command/privileges.h"
 #include "command/resolve.h"
 #include "process/tree.h"
 #include "profile/profile.h"
 #include "symd/client.h"
 
 enum { DEFAULT_SECONDS = 10 };
+/* For one request to symd. While one table is made, other files wait for theirs. */
+enum { TABLES_MS = 10000, NAMES_MS = 30000 };
 
 struct hl_recording {
 	const struct hl_recording_options *config; /* while it is made */
@@ -159,6 +162,8 @@ static int prepare(struct hl_recording *run, char **command, struct hl_err *err)
 		.kernel_walk = c->kernel_walk,
 		.slow_us = c->slow_us,
 	};
+	const struct hl_symd_options tables = { .memory_mb = c->symd_mb, .timeout_ms = TABLES_MS };
+	const struct hl_symd_options names = { .memory_mb = c->symd_mb, .timeout_ms = NAMES_MS };
 	int code = hl_event_choose(c->event, c->frequency, &run->event, err);
 
 	if (code == -EINVAL) /* no such event, modifier or frequency */
@@ -166,7 +171,12 @@ static int prepare(struct hl_recording *run, char **command, struct hl_err *err)
 	if (!code && command[0])
 		code = hl_child_prepare(&run->child, command, err);
 	if (!code)
-		code = hl_session_new(&capture, &run->session, err);
+		code = hl_session_new(&capture, &tables, &run->session, err);
+	if (!code) {
+		/* Now, so that no recording is made in vain. */
+		run->symd = hl_symd_new_with(&names, err);
+		code = run->symd ? 0 : -ECHILD;
+	}
 	if (!code)
 		code = add_targets(run, err);
 	return code;
@@ -176,6 +186,8 @@ static int capture(struct hl_recording *run, char **command, struct hl_err *err)
 {
 	int code = hl_session_start(run->session, err);
 
+	if (!code)
+		code = hl_privileges_drop(run->config->elsewhere, err);
 	if (!code && command[0])
 		code = hl_child_go(&run->child, command[0], err);
 	if (!code)
@@ -190,6 +202,7 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 	struct hl_kernel_names kernel = { 0 };
 	struct hl_resolve resolve = {
 		.kernel = &kernel,
+		.symd = run->symd,
 		.window = &run->window,
 		.files = hl_session_files(run->session),
 		.code_files = hl_session_code_files(run->session),
@@ -201,9 +214,6 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 	struct hl_resolve_counts counts;
 	int code;
 
-	resolve.symd = run->symd = hl_symd_new(err);
-	if (!run->symd)
-		return -ENOMEM;
 	run->profile = hl_profile_new();
 	if (!run->profile)
 		return hl_err_set(err, -ENOMEM, "no memory for the profile");
@@ -213,7 +223,7 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 	if (code)
 		return code;
 	hl_header_fill(&run->header, run->session, &run->event, run->config->frequency, &run->window, &counts,
-		       &kernel);
+		       &kernel, run->symd);
 	hl_profile_set_meta(run->profile, &run->header.meta);
 	return 0;
 }

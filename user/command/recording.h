@@ -19,10 +19,11 @@ struct hl_recording_options {
 	bool all_cpus, call_graph, kernel_walk;
 	struct hl_numbers pids;
 	uint64_t duration_ns;
-	uint32_t frequency, max_depth, map_samples, map_stacks, map_processes, unwind_mb, slow_us;
+	uint32_t frequency, max_depth, map_samples, map_stacks, map_processes, unwind_mb, symd_mb, slow_us;
 	const char *event;
 	int syntax;     /* HL_SYNTAX_ATT, HL_SYNTAX_INTEL */
 	bool functions; /* leaves are functions; else instructions */
+	bool elsewhere; /* outputs lie where only root may write: keep what that takes */
 };
 
 enum { HL_SYNTAX_ATT, HL_SYNTAX_INTEL };
@@ -63,6 +64,9 @@ extern const char *const hl_recording_syntaxes[];
 	{ "unwind-memory", 0, HL_UINT(config, recording.unwind_mb), .min = 1, .max = HL_SLABS,  \
 	  .default_text = "128", .metavar = "MB",  \
 	  .help = "memory of unwind tables; beyond it those unused for longest go, and are counted" },  \
+	{ "symd-memory", 0, HL_UINT(config, recording.symd_mb), .min = 64, .max = 1 << 20,  \
+	  .default_text = "4096", .metavar = "MB",  \
+	  .help = "address space of symd, which parses files: one that needs more has no names" },  \
 	{ "kernel-walk", 0, HL_FLAG(config, recording.kernel_walk), .hidden = true,  \
 	  .help = "walk user stacks as where the self-test fails" },  \
 	{ "slow-program", 0, HL_UINT(config, recording.slow_us), .max = 10000, .hidden = true,  \

@@ -95,7 +95,8 @@ static void count_lacks(const struct hl_place *place, const struct hl_resolve *r
 	const struct hl_frame *shown;
 
 	counts->nameless += place->flags & HL_SYMD_NAMED ? 0 : samples;
-	counts->unopened += place->unopened ? samples : 0;
+	counts->unopened += place->unopened && !place->denied ? samples : 0;
+	counts->denied += place->denied ? samples : 0;
 	if (!r->instructions)
 		return;
 	shown = hl_profile_get_frame(profile, place->insn);

@@ -35,6 +35,7 @@ struct hl_resolve_counts {
 	uint64_t undecoded;         /* no decoder knows the bytes */
 	uint64_t unopened;          /* the file could not be opened */
 	uint64_t differs;           /* the file holds other bytes there than were sampled */
+	uint64_t denied;            /* symd failed on the file */
 	uint64_t irqs_off;          /* taken where interrupts were enabled again */
 	uint64_t stacks_lost;       /* the stack map had no room */
 	uint64_t walk[HL_WALK_MAX]; /* by how the user walk ended */

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "command/privileges.h"
 #include "process/codefiles.h"
 #include "process/files.h"
 #include "process/maps.h"
@@ -56,13 +57,15 @@ struct hl_session {
 	uint64_t started_ns, started_cpu_ns;
 };
 
-static uint64_t process_cpu_ns(void)
+static uint64_t process_cpu_ns(const struct hl_session *session)
 {
+	struct hl_symd_stats symd;
 	struct timespec t;
 
+	hl_symd_stats(session->symd, &symd);
 	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t))
 		return 0;
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec + symd.cpu_ns;
 }
 
 /* Each sampled file keeps a descriptor; the soft limit is often 1,024 only. */
@@ -206,10 +209,13 @@ static void *run_opener(void *ctx)
 {
 	struct hl_session *session = ctx;
 	uint64_t one = 1;
+	struct hl_err err = { "" };
 	struct pollfd fds[2] = { { .fd = hl_capture_files_fd(session->capture), .events = POLLIN },
 				 { .fd = session->stop_fd, .events = POLLIN } };
 	_cleanup_close_ int vdso = hl_vdso_open();
 
+	if (hl_privileges_drop(false, &err))
+		hl_log(HL_LOG_WARNING, "capture", "%s", err.text);
 	if (vdso >= 0)
 		load_table(session, HL_FILE_VDSO, vdso);
 	if (hl_capture_list_files(session->capture, on_listed_file, session))
@@ -225,7 +231,8 @@ static void *run_opener(void *ctx)
 	return NULL;
 }
 
-int hl_session_new(const struct hl_capture_options *options, struct hl_session **ret, struct hl_err *err)
+int hl_session_new(const struct hl_capture_options *options, const struct hl_symd_options *symd,
+		   struct hl_session **ret, struct hl_err *err)
 {
 	struct hl_session *session = calloc(1, sizeof(*session));
 	const char *why;
@@ -249,12 +256,14 @@ int hl_session_new(const struct hl_capture_options *options, struct hl_session *
 		session->ready_fd = eventfd(0, EFD_CLOEXEC);
 		session->files = hl_files_new(session->proc_fd);
 		session->code_files = hl_code_files_new(session->proc_fd);
-		session->symd = hl_symd_new(err);
 		if (hl_capture_walk(session->capture, &why) == HL_CAPTURE_WALK_KERNEL)
 			session->maps = hl_maps_new(session->proc_fd, session->files);
-		if (session->stop_fd < 0 || session->ready_fd < 0 || !session->files ||
-		    !session->code_files || !session->symd)
+		if (session->stop_fd < 0 || session->ready_fd < 0 || !session->files || !session->code_files)
 			code = hl_err_set(err, -ENOMEM, "no memory for the capture");
+	}
+	if (!code) {
+		session->symd = hl_symd_new_with(symd, err);
+		code = session->symd ? 0 : -ECHILD;
 	}
 	if (code) {
 		hl_session_free(session);
@@ -304,7 +313,7 @@ int hl_session_start(struct hl_session *session, struct hl_err *err)
 	(void)poll(&ready, 1, EARLY_MS);
 	session->times.start_ns = hl_realtime_ns();
 	session->started_ns = hl_monotonic_ns();
-	session->started_cpu_ns = process_cpu_ns();
+	session->started_cpu_ns = process_cpu_ns(session);
 	return hl_capture_start(session->capture, err);
 }
 
@@ -335,7 +344,7 @@ int hl_session_stop(struct hl_session *session, struct hl_window *window, struct
 	code = hl_session_drain(session, window, err);
 	if (!code)
 		code = hl_session_drain(session, window, err);
-	session->times.process_cpu_ns = process_cpu_ns() - session->started_cpu_ns;
+	session->times.process_cpu_ns = process_cpu_ns(session) - session->started_cpu_ns;
 	return code;
 }
 
@@ -352,6 +361,11 @@ const struct hl_files *hl_session_files(const struct hl_session *session)
 const struct hl_code_files *hl_session_code_files(const struct hl_session *session)
 {
 	return session->code_files;
+}
+
+void hl_session_symd_stats(const struct hl_session *session, struct hl_symd_stats *ret)
+{
+	hl_symd_stats(session->symd, ret);
 }
 
 struct hl_session_times hl_session_times(const struct hl_session *session)

@@ -10,6 +10,8 @@
 
 struct hl_code_files;
 struct hl_files;
+struct hl_symd_options;
+struct hl_symd_stats;
 
 /*
  * A running capture with all that belongs to it: a thread of its own opens files the moment that they are
@@ -17,8 +19,12 @@ struct hl_files;
  */
 struct hl_session;
 
-/* Loads everything, starts nothing. 0 or -errno. hl_session_free() accepts NULL. */
-int hl_session_new(const struct hl_capture_options *options, struct hl_session **ret, struct hl_err *err);
+/*
+ * Loads everything, starts nothing. The symd of @symd compiles unwind tables: one of its own, so that no
+ * work on names keeps new files waiting for tables. 0 or -errno. hl_session_free() accepts NULL.
+ */
+int hl_session_new(const struct hl_capture_options *options, const struct hl_symd_options *symd,
+		   struct hl_session **ret, struct hl_err *err);
 void hl_session_free(struct hl_session *session);
 
 int hl_session_start(struct hl_session *session, struct hl_err *err);
@@ -37,8 +43,10 @@ struct hl_session_times {
 	uint64_t start_ns, end_ns;
 	uint64_t elapsed_ns;       /* by a clock that is not set */
 	uint64_t end_monotonic_ns; /* CLOCK_MONOTONIC of the end */
-	uint64_t process_cpu_ns;
+	uint64_t process_cpu_ns;   /* its symd included */
 };
+/* After the stop only. */
+void hl_session_symd_stats(const struct hl_session *session, struct hl_symd_stats *ret);
 struct hl_session_times hl_session_times(const struct hl_session *session);
 
 #endif
