@@ -101,8 +101,8 @@ $(O)/tests/workload/%: tests/workload/%.c
 $(O)/tests/page/make_page: $(O)/tests/page/make_page.o $(foreach f,base profile render,$(call objs,$(f)))
 	$(call say,LINK,$@) $(LINK) $^ $(LIBS_render) -o $@
 $(O)/tests/bench/cost.o: $(O)/tests/bench/baseline.skel.h
-bench: $(O)/hotleaf $(O)/tests/bench/cost $(O)/tests/workload/load ## timings beside other tools, printed as tables
-	$(Q)O=$(O) $(O)/tests/bench/cost
+bench: $(addprefix $(O)/,hotleaf tests/bench/cost tests/bench/symbols tests/workload/load) ## timings beside other tools, printed as tables
+	$(Q)O=$(O) $(O)/tests/bench/cost && $(O)/tests/bench/symbols
 bench-unwind: $(O)/hotleaf $(O)/tests/workload/frames ## user stacks beside those of perf
 	$(Q)O=$(O) tests/bench/unwind
 unit: $(UNIT) ## the unit tests alone (SAN=1 O=build/asan: under ASan and UBSan)
