@@ -185,8 +185,10 @@ static __always_inline void sample_user(struct bpf_perf_event_data *ctx, struct 
 		s->key.ip = user_mode ? HL_FRAME_RAW | ip : s->key.ip;
 		s->stack.head.end = HL_WALK_IP_UNMAPPED;
 	} else {
-		if (user_mode)
+		if (user_mode) {
 			s->key.ip = s->found.base + ip;
+			s->key.code_hash = s->found.is_living; /* becomes one when the code is read */
+		}
 		if (ip != s->ip && find_mapping(s->ip) == MAPPING_NONE)
 			s->stack.head.end = HL_WALK_IP_UNMAPPED;
 		else if (user_mode || append_frame(s))
@@ -241,7 +243,7 @@ __noinline int count_sample(__u64 ip, __u64 period, __u32 on_side)
 	}
 	user_mode = s->key.mode != HL_MODE_KERNEL;
 	s->count = (struct hl_count){ .samples = 1, .periods = period };
-	if (user_mode && (s->key.ip & HL_FRAME_RAW)) {
+	if (user_mode && ((s->key.ip & HL_FRAME_RAW) || s->key.code_hash)) {
 		read_code(s, ip, true);
 		s->key.code_hash = code_hash(&s->count);
 	}
@@ -404,7 +406,7 @@ int list_files(struct bpf_iter__task_vma *ctx)
 	event.tgid = task->tgid;
 	event.tid = task->pid;
 	file = vma->vm_file;
-	if (!file || !(vma->vm_flags & VM_EXEC) ||
+	if (!(vma->vm_flags & VM_EXEC) || is_generated(file, vma->vm_flags) ||
 	    (use_targets && !bpf_map_lookup_elem(&targets, &event.tgid)))
 		return 0;
 	read_file_key(file, &event.key);

@@ -35,7 +35,10 @@ enum maple_type {
 #define MAPLE_LEVELS        6 /* 16⁶ mappings */
 #define MAPLE_RANGE_PIVOTS  15
 #define MAPLE_ARANGE_PIVOTS 9
+#define VM_WRITE            2UL
 #define VM_EXEC             4UL
+#define VM_SHARED           8UL
+#define TMPFS_MAGIC         0x01021994UL
 #define PAGE_SHIFT          12
 
 /* Which word of the node in the scratch is the slot that covers @address. Its own function: proved once. */
@@ -113,6 +116,23 @@ static __always_inline struct hl_file *describe_file(struct scratch *s, __u32 id
 	return known;
 }
 
+/*
+ * Code in a file is what the file holds, with two exceptions. A shared mapping that is executable was made
+ * from a descriptor that may write, or the kernel would have taken the flag away: runtimes that never map a
+ * page writable and executable at once write through another mapping of the same memory (.NET, QEMU, Wasm in
+ * Firefox). That is generated code in all but name, and what names it knows it by its address. And where
+ * code is private, but writable or in memory that has no disk behind it, it is a file's that may change.
+ */
+static __always_inline bool is_generated(struct file *file, __u64 flags)
+{
+	return !file || (flags & VM_SHARED);
+}
+
+static __always_inline bool is_living(struct file *file, __u64 flags)
+{
+	return (flags & VM_WRITE) || BPF_CORE_READ(file, f_inode, i_sb, s_magic) == TMPFS_MAGIC;
+}
+
 /* Fills scratch.found from the mapping structure in scratch.vma, which covers @address and is of this mm. */
 static __always_inline bool describe_mapping(struct scratch *s, __u64 address)
 {
@@ -120,7 +140,7 @@ static __always_inline bool describe_mapping(struct scratch *s, __u64 address)
 	struct mm_struct *mm = (void *)s->mm;
 	struct hl_file *known;
 	struct file *file;
-	__u64 offset, start, end;
+	__u64 offset, start, end, flags;
 	__u32 id;
 
 	if (s->vma <= 4096 || BPF_CORE_READ(vma, vm_mm) != mm)
@@ -130,10 +150,11 @@ static __always_inline bool describe_mapping(struct scratch *s, __u64 address)
 	if (address < start || address >= end)
 		return false;
 	s->found = (struct mapping){ .start = start, .end = end, .kind = MAPPING_NONE };
-	if (!(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
+	flags = BPF_CORE_READ(vma, vm_flags);
+	if (!(flags & VM_EXEC))
 		return true;
 	file = BPF_CORE_READ(vma, vm_file);
-	if (!file) {
+	if (is_generated(file, flags)) {
 		s->found.kind = MAPPING_RAW;
 		s->found.base = HL_FRAME_RAW;
 		if (start == (__u64)BPF_CORE_READ(mm, context.vdso))
@@ -151,6 +172,7 @@ static __always_inline bool describe_mapping(struct scratch *s, __u64 address)
 		return true;
 	}
 	send_file_event(s, known, id, file, start, end, offset);
+	s->found.is_living = is_living(file, flags);
 	return known->settled;
 }
 

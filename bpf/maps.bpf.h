@@ -110,7 +110,7 @@ struct {
 enum mapping_kind {
 	MAPPING_NONE = 0, /* not executable */
 	MAPPING_FILE = 1,
-	MAPPING_RAW = 2, /* executable and anonymous: JIT code */
+	MAPPING_RAW = 2, /* executable, and anonymous or written to by those who share it: JIT code */
 };
 
 /* An executable mapping, or one that is known not to be. frame = base + address. */
@@ -120,6 +120,8 @@ struct mapping {
 	__u32 kind;
 	__u32 table; /* as in struct hl_file, with its head, or no pages */
 	struct hl_table_head head;
+	__u32 is_living; /* of a file: the code may change under the same file and offset */
+	__u32 reserved;
 };
 
 /* Which address space the cached mappings belong to; any change empties the cache. */

@@ -85,10 +85,11 @@ struct hl_process_key {
 struct hl_count_key {
 	struct hl_process_key process;
 	__u64 cgroup;
-	__u64 kernel_stack;     /* id of the callers in the kernel */
-	__u64 user_stack;       /* id of the callers in user space */
-	__u64 ip;               /* the instruction, as a frame */
-	__u64 code_hash;        /* of the code bytes where `ip` is a raw user address, else 0 */
+	__u64 kernel_stack; /* id of the callers in the kernel */
+	__u64 user_stack;   /* id of the callers in user space */
+	__u64 ip;           /* the instruction, as a frame */
+	__u64 code_hash;    /* of the code bytes where they may change: user code that is in no file, or in
+				   one that may be written; else 0 */
 	char comm[HL_COMM_LEN]; /* of the thread */
 	__u8 mode;              /* enum hl_mode, of the instruction */
 	__u8 flags;             /* HL_FLAG_* */

@@ -113,10 +113,11 @@ enum hl_symd_place {
 	HL_SYMD_RAW = 2,    /* `where` is an address of process `file` that is in no file; 0: of any */
 };
 
-#define HL_SYMD_WANT_TEXT      1u /* the sampled instruction: decode `code` */
-#define HL_SYMD_CODE_32        2u /* 32-bit code */
-#define HL_SYMD_SW_CLOCK       4u /* the event is a software clock: look for "interrupts were off" */
-#define HL_SYMD_WANT_REFERENCE 8u /* with text: ` # ADDRESS <SYMBOL>` behind RIP-relative operands */
+#define HL_SYMD_WANT_TEXT      1u  /* the sampled instruction: decode `code` */
+#define HL_SYMD_CODE_32        2u  /* 32-bit code */
+#define HL_SYMD_SW_CLOCK       4u  /* the event is a software clock: look for "interrupts were off" */
+#define HL_SYMD_WANT_REFERENCE 8u  /* with text: ` # ADDRESS <SYMBOL>` behind RIP-relative operands */
+#define HL_SYMD_LIVING         16u /* the code of the file may change: the instruction is what `code` is */
 
 struct hl_symd_query {
 	__u64 where;

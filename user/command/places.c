@@ -68,6 +68,8 @@ static struct hl_symd_query query_of_sample(const struct hl_places *places, cons
 		memcpy(q.code, sample->count.code, sizeof(q.code));
 		memcpy(q.before, sample->count.before, sizeof(q.before));
 	}
+	if (sample->key.code_hash)
+		q.flags |= HL_SYMD_LIVING;
 	if (sample->key.mode == HL_MODE_USER32)
 		q.flags |= HL_SYMD_CODE_32;
 	if (places->resolve->software_clock)
@@ -249,6 +251,16 @@ static struct hl_id binary_of(const struct hl_symd_query *q, const struct named_
 	return q->place == HL_SYMD_FILE && file->known ? file->binary : (struct hl_id){ 0, 0 };
 }
 
+/* An instruction that may be another one at the same place is what its bytes are, beside where it is. */
+static struct hl_id id_of_living(const struct hl_id *binary, const struct hl_symd_query *q)
+{
+	uint8_t bytes[sizeof(*binary) + sizeof(q->code)];
+
+	memcpy(bytes, binary, sizeof(*binary));
+	memcpy(bytes + sizeof(*binary), q->code, sizeof(q->code));
+	return hl_id_of(bytes, sizeof(bytes));
+}
+
 static bool in_vdso(const struct hl_symd_query *q)
 {
 	return q->place == HL_SYMD_FILE && (q->file == HL_FILE_VDSO || q->file == HL_FILE_VDSO32);
@@ -300,9 +312,8 @@ static int make_frames(struct hl_place *place, const struct hl_symd_answer *a, c
 		return code;
 	frame.kind = HL_FRAME_INSN;
 	frame.kernel = q->place == HL_SYMD_KERNEL;
-	/* An instruction that is in no file is what its bytes are. */
-	if (q->place == HL_SYMD_RAW && q->code_len)
-		frame.binary = hl_id_of(q->code, sizeof(q->code));
+	if ((q->flags & HL_SYMD_LIVING) && q->code_len)
+		frame.binary = id_of_living(&frame.binary, q);
 	frame.insn_class = a->insn_class;
 	frame.address = a->address;
 	frame.offset = a->address - a->function;

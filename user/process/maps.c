@@ -101,7 +101,8 @@ static bool take_mapping(void *ctx, const struct hl_proc_mapping *mapping)
 		.tgid = maps->reading, .start = mapping->start, .end = mapping->end, .offset = mapping->offset
 	};
 
-	if (!mapping->exec || !mapping->inode)
+	/* What is executable and shared is generated code: the program has it so, too (bpf/mapping.bpf.h). */
+	if (!mapping->exec || mapping->shared || !mapping->inode)
 		return true;
 	m.file = file_of(maps, &m);
 	if (m.file == HL_FILE_NONE ||

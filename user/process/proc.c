@@ -35,7 +35,7 @@ static bool parse_line(char *line, struct hl_proc_mapping *ret)
 {
 	unsigned long start, end, offset, inode;
 	unsigned int major, minor;
-	char perms[8];
+	char perms[8] = "";
 	int path = 0;
 
 	line[strcspn(line, "\n")] = '\0';
@@ -49,6 +49,7 @@ static bool parse_line(char *line, struct hl_proc_mapping *ret)
 		.inode = inode,
 		.device = (uint64_t)major << 32 | minor,
 		.exec = perms[2] == 'x',
+		.shared = perms[2] && perms[3] == 's',
 		.path = path ? line + path : "",
 	};
 	return true;

@@ -20,6 +20,7 @@ struct hl_proc_mapping {
 	uint64_t inode;  /* 0: no file */
 	uint64_t device; /* major << 32 | minor, as the file system reports it */
 	bool exec;
+	bool shared;
 	const char *path; /* what stands behind, "" if nothing; valid during the call */
 };
 
