@@ -42,6 +42,7 @@ endif
 # ---- sources: by wildcard, a folder's libraries beside it ----------------------
 LIBS_elf     := -lz -lzstd
 LIBS_symbol  := -l:libiberty.a -llzma
+LIBS_import  := -lz
 LIBS_insn    := -lcapstone -lZydis
 LIBS_symd    := -lcrypto
 LIBS_capture := -lbpf

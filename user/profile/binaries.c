@@ -36,6 +36,11 @@ static const void *keep(struct hl_profile *profile, const void *bytes, size_t le
 	return copy;
 }
 
+const struct hl_binary *hl_profile_binary_at(const struct hl_profile *profile, uint32_t number)
+{
+	return number && number <= profile->n_binaries ? &profile->binaries[number - 1] : NULL;
+}
+
 int hl_profile_add_binary(struct hl_profile *profile, const struct hl_binary *binary)
 {
 	struct hl_binary kept = *binary;

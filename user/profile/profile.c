@@ -10,6 +10,9 @@
 
 enum { MAX_ITEMS = 1 << 30 };
 
+const char *const hl_insn_class_names[HL_N_INSN_CLASSES] = { "other",  "load",   "store", "branch",
+							     "divide", "vector", "locked" };
+
 HL_DEFINE_CLEANUP(struct hl_profile, hl_profile_free)
 
 struct hl_profile *hl_profile_new(void)
@@ -267,6 +270,11 @@ struct hl_id hl_profile_frame_id(const struct hl_profile *profile, uint32_t inde
 struct hl_id hl_profile_node_id(const struct hl_profile *profile, uint32_t node)
 {
 	return profile->node_ids[node];
+}
+
+const char *hl_profile_keep(struct hl_profile *profile, const char *text, size_t len)
+{
+	return hl_arena_copy(&profile->arena, text, len);
 }
 
 void hl_profile_set_meta(struct hl_profile *profile, const struct hl_profile_meta *meta)

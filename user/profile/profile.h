@@ -19,6 +19,10 @@ enum hl_frame_kind {
 	HL_FRAME_INSN = 6, /* a leaf: the instruction that was executing */
 };
 
+/* What an instruction does: the names of enum hl_insn_class, by value; the values reach disk. */
+enum { HL_N_INSN_CLASSES = 7 };
+extern const char *const hl_insn_class_names[HL_N_INSN_CLASSES];
+
 /*
  * A frame as it is handed in. Strings are borrowed for the call; they may hold any bytes (names come from
  * files of strangers): a writer makes them safe for its format.
@@ -119,6 +123,8 @@ int hl_profile_frame(struct hl_profile *profile, const struct hl_frame *frame, u
 int hl_profile_add_binary(struct hl_profile *profile, const struct hl_binary *binary);
 /* The binary with that id, or NULL. It lives as long as the profile. */
 const struct hl_binary *hl_profile_binary(const struct hl_profile *profile, struct hl_id id);
+/* Binary @number, as they were added, from 1; NULL beyond. */
+const struct hl_binary *hl_profile_binary_at(const struct hl_profile *profile, uint32_t number);
 /* The segment of @binary that holds ELF address @address, or NULL. */
 const struct hl_segment *hl_binary_segment(const struct hl_binary *binary, uint64_t address);
 
@@ -147,6 +153,8 @@ uint32_t hl_profile_holder(const struct hl_profile *profile, uint32_t node);
 struct hl_id hl_profile_frame_id(const struct hl_profile *profile, uint32_t index);
 struct hl_id hl_profile_node_id(const struct hl_profile *profile, uint32_t node);
 
+/* A NUL-terminated copy of @text that lives as long as the profile; NULL without memory. */
+const char *hl_profile_keep(struct hl_profile *profile, const char *text, size_t len);
 /* Sets and gets the header; the profile keeps a shallow copy. */
 void hl_profile_set_meta(struct hl_profile *profile, const struct hl_profile_meta *meta);
 const struct hl_profile_meta *hl_profile_meta(const struct hl_profile *profile);

@@ -6,9 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-const char *const hl_render_classes[HL_RENDER_N_CLASSES] = { "other",  "load",   "store", "branch",
-							     "divide", "vector", "locked" };
-
 /* ---- numbers ------------------------------------------------------------------------------------------- */
 
 void hl_render_decimal(struct hl_str *out, double value, unsigned int digits)
@@ -104,7 +101,7 @@ void hl_render_more(struct hl_str *out, uint64_t n)
 
 unsigned int hl_render_class(const struct hl_frame *frame)
 {
-	return frame->insn_class < HL_RENDER_N_CLASSES ? frame->insn_class : 0;
+	return frame->insn_class < HL_N_INSN_CLASSES ? frame->insn_class : 0;
 }
 
 uint32_t hl_render_depth(const struct hl_profile *profile)

@@ -18,7 +18,6 @@
 enum {
 	HL_RENDER_NAME_MAX = 4096, /* bytes of a name that are shown */
 	HL_RENDER_FEW = 5,         /* an instruction with fewer samples is shown only together with others */
-	HL_RENDER_N_CLASSES = 7,
 };
 
 /*
@@ -60,8 +59,6 @@ void hl_render_module(struct hl_str *out, const struct hl_frame *frame);
 /* Appends "[12 more instructions]". */
 void hl_render_more(struct hl_str *out, uint64_t n);
 
-/* Names of the classes by value: enum hl_insn_class, whose values reach disk. */
-extern const char *const hl_render_classes[HL_RENDER_N_CLASSES];
 /* The frame's class, 0 ("other") for a value unknown here. */
 unsigned int hl_render_class(const struct hl_frame *frame);
 

@@ -17,8 +17,9 @@
  *
  * One Location an address: of the leaf the instruction's, of a caller its function's start, since that is what
  * a profile knows of callers. Functions inlined there are further Lines of it, innermost first. What a stack
- * belongs to is in labels, "comm" the innermost; and so is the instruction's text, "insn", from where readers
- * that know no instructions still show it (pprof -tags, -tagleaf=insn). With instruction_lines it is the
+ * belongs to is in labels, "comm" the innermost; and so is the instruction: its text, "insn", its class and its
+ * offset in the function, from where readers that know no instructions still show it (pprof -tags,
+ * -tagleaf=insn). With instruction_lines it is the
  * innermost Line too, and pprof's flame graph splits by it.
  *
  * pprof would look names up again in files that it finds, unless the mapping says that files and lines are
@@ -43,7 +44,7 @@ enum {
 };
 enum { TYPE_TYPE = 1, TYPE_UNIT };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
-enum { LABEL_KEY = 1, LABEL_STR };
+enum { LABEL_KEY = 1, LABEL_STR, LABEL_NUM, LABEL_UNIT };
 enum {
 	MAPPING_ID = 1,
 	MAPPING_START,
@@ -285,6 +286,18 @@ static void add_label(struct pprof *p, struct hl_str *sample, const char *key)
 	hl_proto_message(sample, SAMPLE_LABEL, &p->part);
 }
 
+/* How far into its function the instruction lies. */
+static void add_offset(struct pprof *p, uint64_t offset, struct hl_str *sample)
+{
+	uint64_t key = literal(p, "offset"), unit = literal(p, "bytes");
+
+	hl_str_clear(&p->part);
+	hl_proto_uint(&p->part, LABEL_KEY, key);
+	hl_proto_uint(&p->part, LABEL_NUM, offset);
+	hl_proto_uint(&p->part, LABEL_UNIT, unit);
+	hl_proto_message(sample, SAMPLE_LABEL, &p->part);
+}
+
 static const struct hl_frame *frame_at(const struct pprof *p, uint32_t depth)
 {
 	return hl_profile_get_frame(p->profile, p->levels[depth].frame);
@@ -308,8 +321,9 @@ static void add_labels(struct pprof *p, uint32_t depth, struct hl_str *sample)
 	hl_render_name(&p->text, leaf);
 	add_label(p, sample, "insn");
 	hl_str_clear(&p->text);
-	hl_str_adds(&p->text, hl_render_classes[hl_render_class(leaf)]);
+	hl_str_adds(&p->text, hl_insn_class_names[hl_render_class(leaf)]);
 	add_label(p, sample, "class");
+	add_offset(p, leaf->offset, sample);
 }
 
 static uint64_t as_int64(uint64_t value)

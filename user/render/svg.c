@@ -54,7 +54,7 @@ static const struct look functions[] = {
 	[HL_FRAME_KERNEL] = { "kernel", "#f3b48f", "kernel" },
 };
 
-static const struct look instructions[HL_RENDER_N_CLASSES] = {
+static const struct look instructions[HL_N_INSN_CLASSES] = {
 	{ "i0", "#cfd8dc", "other" },  { "i1", "#a5cdf2", "load" },   { "i2", "#c8b6ee", "store" },
 	{ "i3", "#9fdcc6", "branch" }, { "i4", "#f59ab0", "divide" }, { "i5", "#8fd3e8", "vector" },
 	{ "i6", "#ff9c85", "locked" },
@@ -183,7 +183,7 @@ static void label_instruction(struct svg *svg, const struct hl_node *node, const
 	hl_render_percent(&svg->tip, node->total, whole);
 	hl_str_adds(&svg->tip, " of ");
 	hl_render_clean(&svg->tip, function->name, function->name_len, TITLE_MAX);
-	hl_str_addf(&svg->tip, "\nclass: %s", hl_render_classes[hl_render_class(frame)]);
+	hl_str_addf(&svg->tip, "\nclass: %s", hl_insn_class_names[hl_render_class(frame)]);
 }
 
 /* ---- the walk ------------------------------------------------------------------------------------------ */
@@ -298,7 +298,7 @@ static void add_style(struct hl_str *out)
 			 "stroke-width:.3}.h{font-weight:bold}\n");
 	for (size_t i = 0; i < N_FUNCTIONS; i++)
 		hl_str_addf(out, ".%s rect{fill:%s}", functions[i].class, functions[i].fill);
-	for (size_t i = 0; i < HL_RENDER_N_CLASSES; i++)
+	for (size_t i = 0; i < HL_N_INSN_CLASSES; i++)
 		hl_str_addf(out, ".%s rect{fill:%s}", instructions[i].class, instructions[i].fill);
 	hl_str_adds(out, "</style>\n");
 }
@@ -346,8 +346,8 @@ static void add_legend(struct hl_str *out, uint32_t y)
 		x = add_legend_entry(out, x, y, &functions[i]);
 	hl_str_addf(out, "<text x=\"%" PRIu32 "\" y=\"%" PRIu32 "\">instructions:</text>\n", x + 16, y);
 	x += 16 + 112;
-	for (size_t i = 0; i < HL_RENDER_N_CLASSES; i++)
-		x = add_legend_entry(out, x, y, &instructions[(i + 1) % HL_RENDER_N_CLASSES]);
+	for (size_t i = 0; i < HL_N_INSN_CLASSES; i++)
+		x = add_legend_entry(out, x, y, &instructions[(i + 1) % HL_N_INSN_CLASSES]);
 }
 
 static void add_pruning(const struct svg *svg, struct hl_str *header)

@@ -35,7 +35,7 @@ struct report {
 	struct sum *sums; /* a frame each */
 	struct row *rows;
 	size_t n_rows;
-	uint64_t all, classes[HL_RENDER_N_CLASSES];
+	uint64_t all, classes[HL_N_INSN_CLASSES];
 	FILE *out;
 };
 
@@ -270,12 +270,12 @@ static int write_classes(const struct report *r)
 	_cleanup_(hl_table_done) struct hl_table table = { .columns = columns, .n_columns = 3 };
 	int err;
 
-	for (unsigned int i = 0; i < HL_RENDER_N_CLASSES; i++) {
-		unsigned int insn_class = (i + 1) % HL_RENDER_N_CLASSES; /* "other" last */
+	for (unsigned int i = 0; i < HL_N_INSN_CLASSES; i++) {
+		unsigned int insn_class = (i + 1) % HL_N_INSN_CLASSES; /* "other" last */
 
 		if (!r->classes[insn_class])
 			continue;
-		hl_str_adds(&table.text, hl_render_classes[insn_class]);
+		hl_str_adds(&table.text, hl_insn_class_names[insn_class]);
 		err = hl_table_end_cell(&table);
 		if (!err)
 			err = count_cell(&table, r->classes[insn_class]);
