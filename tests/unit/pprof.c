@@ -100,13 +100,16 @@ HL_TEST(one_location_an_address)
 	has(text, "time 1796040000000000000 60500000000");
 	/* A segment is mapped at its link address: address - start + offset is where it lies. */
 	has(text, "mapping 1 8000100-8000600 3100 /usr/sbin/app FNL 01abff");
-	has(text, "main@3:1100;far@1:8000190 | comm=app insn=jbe 11d0 <a+0x40> class=branch 9/90000000");
-	has(text, "main>skip<int>(char)@3:1110 | comm=app insn=imul $0x3,%rax,%rdx class=load 3/30000000");
+	has(text, "main@3:1100;far@1:8000190 | comm=app insn=jbe 11d0 <a+0x40> class=branch offset=16bytes "
+		  "9/90000000");
+	has(text, "main>skip<int>(char)@3:1110 | comm=app insn=imul $0x3,%rax,%rdx class=load offset=16bytes "
+		  "3/30000000");
 	has(text, "main>skip<int>(char)@3:1108;far@1:8000190 | comm=app insn=jbe 11d0 <a+0x40> class=branch "
+		  "offset=16bytes "
 		  "2/20000000");
 	has(text, "main@3:1100;Lfoo;bar()@4:0 | comm=app 4/40000000");
 	has(text, "[irq]@5:0;do_syscall_64@2:ffffffff81000110 | root=[kernel threads] comm=app "
-		  "insn=mov %rax,(%rdi) class=store 1/10000000");
+		  "insn=mov %rax,(%rdi) class=store offset=16bytes 1/10000000");
 	has(text, "mapping 3 1040-3040 40 /usr/sbin/app FNLI 01abff");
 	has(text, "mapping 4 0-1000 0 [jit] FNL ");
 	has(text, "mapping 5 0-1000 0 [hotleaf] FNL ");
@@ -122,9 +125,9 @@ HL_TEST(the_instruction_is_the_innermost_line)
 	const char *text = decoded(p, true);
 
 	has(text, "main@3:1100;far>jbe 11d0 <a+0x40> [0x8000190]@1:8000190 | comm=app insn=jbe 11d0 <a+0x40> "
-		  "class=branch 9/90000000");
+		  "class=branch offset=16bytes 9/90000000");
 	has(text, "main>skip<int>(char)>imul $0x3,%rax,%rdx [0x1110]@3:1110 | comm=app "
-		  "insn=imul $0x3,%rax,%rdx class=load 3/30000000");
+		  "insn=imul $0x3,%rax,%rdx class=load offset=16bytes 3/30000000");
 	hl_profile_free(p);
 }
 

@@ -58,7 +58,8 @@ static void add_losses(struct hl_header *h, const struct hl_counters *counters, 
 		{ "undecoded", "no decoder knows the instruction: shown as bytes", counts->undecoded,
 		  HL_LOSS_NOTED },
 		{ "the file differs",
-		  "the code that ran is not what the file holds there: patched while running, or the file was "
+		  "the code that ran is not what the file holds there: patched while running, or the file "
+		  "was "
 		  "written over; what is shown is what ran",
 		  counts->differs, HL_LOSS_NOTED },
 		{ "irqs were off",
