@@ -26,4 +26,12 @@ struct hl_id hl_id_of(const void *bytes, size_t len);
 /* A fast 64-bit hash for in-memory tables. Not stable over versions: never stored. */
 uint64_t hl_hash(const void *bytes, size_t len, uint64_t seed);
 
+/* A bijection of 64-bit words (the finaliser of SplitMix64): as hashes, equal ones are equal keys. */
+static inline uint64_t hl_mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+	x = (x ^ x >> 27) * 0x94d049bb133111eb;
+	return x ^ x >> 31;
+}
+
 #endif

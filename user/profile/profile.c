@@ -181,14 +181,6 @@ int hl_profile_frame(struct hl_profile *profile, const struct hl_frame *frame, u
 
 /* ---- stacks -------------------------------------------------------------------------------------------- */
 
-/* A bijection of 64-bit words (the finaliser of SplitMix64): equal hashes are equal keys. */
-static uint64_t mix(uint64_t x)
-{
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-	x = (x ^ x >> 27) * 0x94d049bb133111eb;
-	return x ^ x >> 31;
-}
-
 static int is_same_key(const void *ctx, uint32_t position)
 {
 	return 1;
@@ -197,7 +189,7 @@ static int is_same_key(const void *ctx, uint32_t position)
 /* The child of @parent for @frame, made if need be. */
 static int step(struct hl_profile *profile, uint32_t parent, uint32_t frame, uint32_t *ret)
 {
-	uint64_t hash = mix((uint64_t)parent << 32 | frame);
+	uint64_t hash = hl_mix((uint64_t)parent << 32 | frame);
 	uint32_t position = hl_index_find(&profile->node_index, hash, is_same_key, /* ctx= */ NULL);
 	size_t n = profile->n_stack_nodes;
 	int err;
@@ -218,8 +210,7 @@ static int step(struct hl_profile *profile, uint32_t parent, uint32_t frame, uin
 	return 0;
 }
 
-int hl_profile_add(struct hl_profile *profile, const uint32_t *frames, size_t n, uint64_t count,
-		   uint64_t weight)
+int hl_profile_stack(struct hl_profile *profile, const uint32_t *frames, size_t n, uint32_t *ret)
 {
 	uint32_t node = 0;
 	size_t i;
@@ -230,9 +221,31 @@ int hl_profile_add(struct hl_profile *profile, const uint32_t *frames, size_t n,
 		if (err)
 			return err; /* the nodes made so far have no samples: finishing drops them */
 	}
+	*ret = node;
+	return 0;
+}
+
+uint32_t hl_profile_stack_frame(const struct hl_profile *profile, uint32_t node, uint32_t *ret_parent)
+{
+	*ret_parent = profile->stack_nodes[node].parent;
+	return profile->stack_nodes[node].frame;
+}
+
+void hl_profile_count(struct hl_profile *profile, uint32_t node, uint64_t count, uint64_t weight)
+{
 	profile->stack_nodes[node].self += count;
 	profile->stack_nodes[node].self_weight += weight;
-	return 0;
+}
+
+int hl_profile_add(struct hl_profile *profile, const uint32_t *frames, size_t n, uint64_t count,
+		   uint64_t weight)
+{
+	uint32_t node = 0;
+	int err = hl_profile_stack(profile, frames, n, &node);
+
+	if (!err)
+		hl_profile_count(profile, node, count, weight);
+	return err;
 }
 
 /* ---- what is there ------------------------------------------------------------------------------------- */

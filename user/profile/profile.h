@@ -136,6 +136,17 @@ int hl_profile_add(struct hl_profile *profile, const uint32_t *frames, size_t n,
 		   uint64_t weight);
 
 /*
+ * The node where the stack @frames ends, made if need be and without samples of its own: equal stacks, equal
+ * nodes, numbered from 1 as they come, a parent before its children. Node 0 is the empty stack. Errors as
+ * above. They hold until hl_profile_finish(), which gives nodes other numbers.
+ */
+int hl_profile_stack(struct hl_profile *profile, const uint32_t *frames, size_t n, uint32_t *ret);
+/* The last frame of such a node, and in @ret_parent the node without it. */
+uint32_t hl_profile_stack_frame(const struct hl_profile *profile, uint32_t node, uint32_t *ret_parent);
+/* Counts samples of such a node, as hl_profile_add() does. */
+void hl_profile_count(struct hl_profile *profile, uint32_t node, uint64_t count, uint64_t weight);
+
+/*
  * Puts the nodes into preorder, siblings in their order on the page (functions by name, then address, then
  * id; after them instructions by address), and sums totals. Frames get new indices, in that order too, so
  * that all that follows depends only on what was added. Nothing may be added afterwards. 0 or -ENOMEM.
