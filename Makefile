@@ -47,6 +47,7 @@ LIBS_insn    := -lcapstone -lZydis
 LIBS_symd    := -lcrypto
 LIBS_capture := -lbpf
 LIBS_render  := -lz -lcrypto
+LIBS_store   := -lsqlite3
 LIBS_tests/dw := -ldw -lelf
 FOLDERS      := $(sort $(patsubst user/%/,%,$(dir $(wildcard user/*/*.c))))
 LIBS         := $(foreach f,$(FOLDERS),$(LIBS_$(f))) -lpthread

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* needs: base profile store tests/stores */
+#include "store/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "stores.h"
+
+#include "harness.h"
+
+/* What the batches of @n seeds sum up to, without a store in between. */
+static struct hl_profile *expected_profile(unsigned int n, unsigned int seed)
+{
+	struct hl_profile *want = hl_profile_new();
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct hl_reading *reading;
+		struct hl_profile *p;
+		const struct hl_node *nodes;
+		struct hl_err err;
+		uint32_t n_nodes;
+		char dir[128];
+
+		/* A store of one window each. */
+		(void)snprintf(dir, sizeof(dir), "%s/one-%u", stores_dir(), i);
+		stores_fill(dir, STORES_NOON, 1, seed + i);
+		reading = stores_read(dir, STORES_NOON, STORES_NOON + STORES_S, &err);
+		CHECK(reading);
+		p = hl_reading_profile(reading);
+		nodes = hl_profile_nodes(p, &n_nodes);
+		CHECK_INT(nodes[0].total, stores_samples(seed + i));
+		for (uint32_t k = 1; k < n_nodes; k++) {
+			uint32_t frames[8], depth = nodes[k].depth;
+
+			for (uint32_t at = k, d = depth; d > 0; at = nodes[at].parent)
+				CHECK_INT(hl_profile_frame(want, hl_profile_get_frame(p, nodes[at].frame),
+							   &frames[--d]),
+					  0);
+			CHECK_INT(hl_profile_add(want, frames, depth, nodes[k].self, nodes[k].self_weight),
+				  0);
+		}
+		hl_reading_free(reading);
+	}
+	CHECK_INT(hl_profile_finish(want), 0);
+	return want;
+}
+
+static void check_same(const struct hl_profile *a, const struct hl_profile *b)
+{
+	uint32_t n_a, n_b;
+	const struct hl_node *x = hl_profile_nodes(a, &n_a), *y = hl_profile_nodes(b, &n_b);
+
+	CHECK_INT(n_a, n_b);
+	for (uint32_t i = 0; i < n_a; i++) {
+		const struct hl_frame *f = hl_profile_get_frame(a, x[i].frame),
+				      *g = hl_profile_get_frame(b, y[i].frame);
+
+		CHECK_INT(x[i].self, y[i].self);
+		CHECK_INT(x[i].self_weight, y[i].self_weight);
+		CHECK_STR(f->name, g->name);
+		CHECK_STR(f->module, g->module);
+		CHECK_INT(f->offset, g->offset);
+		CHECK(hl_id_equal(hl_profile_node_id(a, i), hl_profile_node_id(b, i)));
+	}
+}
+
+HL_TEST(what_is_read_is_what_was_written)
+{
+	struct hl_profile *want = expected_profile(5, 1);
+	struct hl_reading *reading;
+	struct hl_err err = { "" };
+	const struct hl_node *nodes;
+	uint32_t n, i;
+
+	stores_fill(stores_dir(), STORES_NOON, 5, 1);
+	reading = stores_read(stores_dir(), STORES_NOON, STORES_NOON + 50 * STORES_S, &err);
+	if (!reading)
+		FAIL("%s", err.text);
+	check_same(hl_reading_profile(reading), want);
+	nodes = hl_profile_nodes(hl_reading_profile(reading), &n);
+	CHECK_INT(nodes[0].total_weight, nodes[0].total * 10000000 + 5);
+	/* By hand: one stack with all that is known of it. */
+	for (i = 0; i < n; i++) {
+		const struct hl_frame *f = hl_profile_get_frame(hl_reading_profile(reading), nodes[i].frame);
+
+		if (strcmp(f->name, "mov 1004(%rax),%rbx") == 0)
+			break;
+	}
+	CHECK(i < n);
+	CHECK_INT(nodes[i].depth, 4);
+	CHECK_INT(nodes[i].self, 1 + (4 * 7 + 39 * 13) % 5);
+	hl_profile_free(want);
+	hl_reading_free(reading);
+}
+
+HL_TEST(header_sums_windows)
+{
+	const struct hl_profile_meta *m;
+	struct hl_reading *reading;
+	struct hl_err err;
+
+	stores_fill(stores_dir(), STORES_NOON, 6, 1);
+	reading = stores_read(stores_dir(), STORES_NOON, STORES_NOON + 60 * STORES_S, &err);
+	m = hl_profile_meta(hl_reading_profile(reading));
+	CHECK_STR(m->host, "host1");
+	CHECK_STR(m->event, "cpu-clock");
+	CHECK_STR(m->unit, "nanoseconds");
+	CHECK_INT(m->expected, 6 * 1980);
+	CHECK_INT(m->seen, 6 * 1979);
+	CHECK_INT(m->idle, 6 * 1000);
+	CHECK(m->busy_cpus > 1.499 && m->busy_cpus < 1.501);
+	CHECK(m->cost_programs > 0.00099 && m->cost_programs < 0.00101);
+	CHECK(m->cost_process < 0);
+	CHECK_INT(m->frequency, 99);
+	CHECK_INT(m->cpus, 2);
+	CHECK_INT(m->n_losses, 1);
+	CHECK_INT(m->losses[0].count, 18);
+	CHECK_INT(m->losses[0].kind, HL_LOSS_CUT);
+	CHECK_STR(m->losses[0].help, "raise it");
+	CHECK(stores_has_note(reading, "a note"));
+	CHECK_STR(m->notes[0], "6 windows, none missing");
+	CHECK_INT(m->start_ns, STORES_NOON);
+	CHECK_INT(m->end_ns, STORES_NOON + 60 * STORES_S);
+	hl_reading_free(reading);
+}
+
+HL_TEST(only_windows_of_the_range)
+{
+	struct hl_reading *reading;
+	struct hl_err err;
+
+	stores_fill(stores_dir(), STORES_NOON, 6, 1);
+	reading = stores_read(stores_dir(), STORES_NOON + 10 * STORES_S, STORES_NOON + 30 * STORES_S, &err);
+	CHECK_INT(stores_total(reading), stores_samples(2) + stores_samples(3));
+	hl_reading_free(reading);
+	CHECK(!stores_read(stores_dir(), STORES_NOON + 61 * STORES_S, STORES_NOON + 70 * STORES_S, &err));
+	CHECK_STR(err.text,
+		  "no windows from 2024-02-28T12:01:01Z to 2024-02-28T12:01:10Z; what is stored begins "
+		  "2024-02-28T12:00:00Z and ends 2024-02-28T12:01:00Z");
+}
+
+HL_TEST(a_range_spans_days)
+{
+	uint64_t midnight = STORES_NOON + 12 * 3600 * STORES_S;
+	struct hl_reading *reading;
+	struct hl_err err;
+
+	stores_fill(stores_dir(), midnight - 30 * STORES_S, 6, 1);
+	stores_must("cd %s && test -f 2024-02-28.db && test -f 2024-02-29.db", stores_dir());
+	/* The day that is over stands alone. */
+	stores_must("cd %s && ! ls 2024-02-28.db-wal 2>/dev/null", stores_dir());
+	reading = stores_read(stores_dir(), midnight - 20 * STORES_S, midnight + 20 * STORES_S, &err);
+	CHECK_INT(stores_total(reading),
+		  stores_samples(2) + stores_samples(3) + stores_samples(4) + stores_samples(5));
+	CHECK(stores_has_note(reading, "4 windows, none missing"));
+	hl_reading_free(reading);
+}
+
+HL_TEST(gaps_are_visible)
+{
+	struct hl_reading *reading;
+	struct hl_store *store;
+	struct hl_err err;
+
+	stores_fill(stores_dir(), STORES_NOON, 3, 1);
+	stores_fill(stores_dir(), STORES_NOON + 60 * STORES_S, 3, 1);
+	store = stores_open(stores_dir());
+	hl_store_gap(store, STORES_NOON + 90 * STORES_S, STORES_NOON + 120 * STORES_S, 17, "disabled by x");
+	for (unsigned int i = 12; i < 14; i++) {
+		struct hl_profile_meta meta = stores_meta(STORES_NOON + i * 10 * STORES_S);
+		struct hl_batch *batch = stores_batch(i);
+
+		CHECK_INT(hl_store_write(store, &meta, batch, &err), 0);
+		hl_batch_free(batch);
+	}
+	hl_store_close(store);
+	reading = stores_read(stores_dir(), STORES_NOON, STORES_NOON + 150 * STORES_S, &err);
+	CHECK(stores_has_note(reading,
+			      "8 windows, 60 s missing: 2024-02-28T12:00:30Z to 2024-02-28T12:01:00Z "
+			      "(the agent did not run), 2024-02-28T12:01:30Z to 2024-02-28T12:02:00Z "
+			      "(disabled by x)"));
+	CHECK_INT(hl_profile_meta(hl_reading_profile(reading))->losses[1].count, 17);
+	hl_reading_free(reading);
+}
+
+/* Writes a window of another event at the same frequency. */
+static void write_event(struct hl_store *store, uint64_t start_ns, const char *event, uint32_t hz)
+{
+	struct hl_profile_meta meta = stores_meta(start_ns);
+	struct hl_batch *batch = stores_batch(1);
+	struct hl_err err;
+
+	meta.event = event;
+	meta.frequency = hz;
+	CHECK_INT(hl_store_write(store, &meta, batch, &err), 0);
+	hl_batch_free(batch);
+}
+
+HL_TEST(events_are_never_summed)
+{
+	struct hl_store_query query = { STORES_NOON, STORES_NOON + 100 * STORES_S, "cycles:pp" };
+	struct hl_store *store = stores_open(stores_dir());
+	struct hl_reading *reading;
+	struct hl_err err;
+
+	write_event(store, STORES_NOON, "cpu-clock", 99);
+	write_event(store, STORES_NOON + 10 * STORES_S, "cycles:pp", 99);
+	write_event(store, STORES_NOON + 20 * STORES_S, "cpu-clock", 19);
+	hl_store_close(store);
+	reading = stores_read(stores_dir(), STORES_NOON, STORES_NOON + 30 * STORES_S, &err);
+	CHECK_INT(stores_total(reading), 2 * stores_samples(1));
+	CHECK(stores_has_note(reading, "1 windows with 120 samples of event cycles:pp are not shown"));
+	CHECK(stores_has_note(reading, "19 to 99 Hz"));
+	hl_reading_free(reading);
+	reading = hl_reading_new(&query);
+	CHECK_INT(hl_reading_add(reading, stores_dir(), &err), 0);
+	CHECK_INT(hl_reading_finish(reading, &err), 0);
+	CHECK_INT(stores_total(reading), stores_samples(1));
+	hl_reading_free(reading);
+}
+
+HL_TEST(several_stores_make_one_report)
+{
+	struct hl_store_query query = { STORES_NOON, STORES_NOON + 20 * STORES_S, NULL };
+	struct hl_reading *reading = hl_reading_new(&query);
+	struct hl_err err;
+	char a[128], b[128];
+
+	(void)snprintf(a, sizeof(a), "%s/a", stores_dir());
+	(void)snprintf(b, sizeof(b), "%s/b", stores_dir());
+	stores_fill(a, STORES_NOON, 2, 1);
+	stores_fill(b, STORES_NOON, 2, 5);
+	CHECK_INT(hl_reading_add(reading, a, &err), 0);
+	CHECK_INT(hl_reading_add(reading, b, &err), 0);
+	CHECK_INT(hl_reading_finish(reading, &err), 0);
+	CHECK_INT(stores_total(reading),
+		  stores_samples(1) + stores_samples(2) + stores_samples(5) + stores_samples(6));
+	hl_reading_free(reading);
+}
+
+HL_TEST(one_writer)
+{
+	static const struct hl_store_limits none;
+	struct hl_store *store = stores_open(stores_dir()), *second;
+	struct hl_err err;
+	char want[160];
+
+	CHECK_INT(hl_store_open(stores_dir(), &none, &second, &err), -EBUSY);
+	(void)snprintf(want, sizeof(want), "another hotleaf writes to the store '%s': process %d",
+		       stores_dir(), (int)getpid());
+	CHECK_STR(err.text, want);
+	hl_store_close(store);
+	store = stores_open(stores_dir());
+	hl_store_close(store);
+}
+
+HL_TEST(sqlite_shell_answers)
+{
+	stores_fill(stores_dir(), STORES_NOON, 5, 1);
+	if (system("command -v sqlite3 >/dev/null"))
+		SKIP("there is no sqlite3 shell");
+	stores_must("cd %s && test \"$(sqlite3 2024-02-28.db \"SELECT sum(samples) FROM instructions "
+		    "WHERE time >= '2024-02-28T12:00:10Z' AND time < '2024-02-28T12:00:20Z'\")\" = %d",
+		    stores_dir(), (int)stores_samples(2));
+	stores_must("cd %s && test \"$(sqlite3 2024-02-28.db \"SELECT function, instruction, samples FROM "
+		    "hottest "
+		    "WHERE function = 'f1004'\")\" = 'f1004|mov 1004(%%rax),%%rbx|%d'",
+		    stores_dir(), 1 + (4 * 7 + 39 * 13) % 5);
+	stores_must("cd %s && test \"$(sqlite3 2024-02-28.db 'SELECT count(*), sum(lost) FROM coverage')\" = "
+		    "'5|0'",
+		    stores_dir());
+	stores_must("cd %s && test \"$(sqlite3 2024-02-28.db 'SELECT sum(samples) FROM lost')\" = 15",
+		    stores_dir());
+	stores_must("cd %s && test \"$(sqlite3 2024-02-28.db 'SELECT hex(build_id) FROM binaries')\" = 1234",
+		    stores_dir());
+}
+
+HL_TEST(an_agent_goes_on_where_one_ended)
+{
+	struct stat before, after;
+	char path[128];
+
+	(void)snprintf(path, sizeof(path), "%s/2024-02-28.db", stores_dir());
+	stores_fill(stores_dir(), STORES_NOON, 40, 1);
+	CHECK(stat(path, &before) == 0);
+	/* Nothing but the rows of samples is new. */
+	for (unsigned int i = 0; i < 10; i++)
+		stores_fill(stores_dir(), STORES_NOON + (400 + 10 * i) * STORES_S, 1, 1 + i);
+	CHECK(stat(path, &after) == 0);
+	NOTE("%lld bytes, then %lld", (long long)before.st_size, (long long)after.st_size);
+	CHECK(after.st_size < before.st_size + before.st_size / 2);
+}
+
+/* ---- retention ----------------------------------------------------------------------------------------- */
+
+static void prune(struct hl_store_limits limits, uint64_t now_ns, unsigned int removed)
+{
+	unsigned int n;
+	struct hl_err err;
+
+	if (hl_days_prune(stores_dir(), &limits, now_ns, &n, &err))
+		FAIL("%s", err.text);
+	CHECK_INT(n, removed);
+}
+
+HL_TEST(old_days_are_removed_whole)
+{
+	uint64_t day = HL_DAY_NS;
+	struct hl_day *days;
+	size_t n;
+	struct hl_err err;
+
+	for (unsigned int i = 0; i < 5; i++)
+		stores_fill(stores_dir(), STORES_NOON + i * day, 2, 1);
+	stores_must("cd %s && cp 2024-02-29.db 2024-02-29.db.damaged-20240229T120000Z && touch 2024-13-01.db "
+		    "2024-02-29.dbx 24-02-29.db other",
+		    stores_dir());
+	CHECK_INT(hl_days_list(stores_dir(), &days, &n, &err), 0);
+	CHECK_INT(n, 6);
+	CHECK_STR(days[0].name, "2024-02-28.db");
+	CHECK(days[2].aside && !days[1].aside);
+	free(days);
+	prune((struct hl_store_limits){ .max_age_ns = 0 }, STORES_NOON + 10 * day, 0);
+	prune((struct hl_store_limits){ .max_age_ns = 4 * day }, STORES_NOON + 4 * day, 0);
+	prune((struct hl_store_limits){ .max_age_ns = 3 * day }, STORES_NOON + 4 * day, 1);
+	stores_must("cd %s && ! test -e 2024-02-28.db && test -e 2024-02-29.db", stores_dir());
+	/* By size: the oldest, and what was set aside of it, but never today's. */
+	CHECK_INT(hl_days_list(stores_dir(), &days, &n, &err), 0);
+	prune((struct hl_store_limits){ .max_bytes = days[0].bytes * 3 + 1 }, STORES_NOON + 4 * day, 2);
+	free(days);
+	{
+		struct hl_store_limits tiny = { .max_bytes = 1000 };
+		unsigned int removed;
+
+		CHECK_INT(hl_days_prune(stores_dir(), &tiny, STORES_NOON + 4 * day, &removed, &err), -ENOSPC);
+		CHECK_INT(removed, 2);
+	}
+	stores_must("cd %s && test -e 2024-03-03.db && test -e other && test -e 2024-02-29.dbx",
+		    stores_dir());
+}

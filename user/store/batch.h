@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_STORE_BATCH_H
+#define HL_STORE_BATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/hash.h"
+
+struct hl_profile;
+
+/* Values reach disk: never renumbered. */
+enum hl_owner_kind {
+	HL_OWNER_PROCESS = 0,
+	HL_OWNER_KTHREAD = 1, /* a thread of the kernel, named by `process` */
+	HL_OWNER_IDLE = 2,    /* no process: the idle task */
+};
+
+/* Whose samples they are. Names may hold any bytes. */
+struct hl_owner {
+	uint8_t kind; /* enum hl_owner_kind */
+	uint32_t pid;
+	uint32_t exec_id;    /* grows with each execve of the process */
+	uint64_t started_ns; /* since boot: tells processes of one pid apart */
+	const char *process, *thread;
+	size_t process_len, thread_len;
+};
+
+/*
+ * The samples of one window, ready to be stored: for each owner and stack a count. Stacks do not hold the
+ * owner, but begin with the first frame below it.
+ */
+struct hl_batch;
+
+/* Empty; NULL without memory. hl_batch_free() accepts NULL. */
+struct hl_batch *hl_batch_new(void);
+void hl_batch_free(struct hl_batch *batch);
+HL_DEFINE_CLEANUP(struct hl_batch, hl_batch_free)
+
+/* Where the frames of its stacks are interned; the batch's, and not to be finished. */
+struct hl_profile *hl_batch_profile(struct hl_batch *batch);
+
+/*
+ * Counts samples of @owner with the stack @frames, root first, leaf last. 0, -ENOMEM or -E2BIG; on failure
+ * nothing was counted.
+ */
+int hl_batch_add(struct hl_batch *batch, const struct hl_owner *owner, const uint32_t *frames, size_t n,
+		 uint64_t count, uint64_t weight);
+/* Notes the build-id of the file with content id @binary. 0, -ENOMEM or -E2BIG. */
+int hl_batch_build_id(struct hl_batch *batch, struct hl_id binary, const void *build_id, size_t len);
+
+/* Sums over all that was added. */
+uint64_t hl_batch_samples(const struct hl_batch *batch);
+uint64_t hl_batch_weight(const struct hl_batch *batch);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_STORE_DAY_READER_H
+#define HL_STORE_DAY_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "store/db.h"
+
+struct hl_profile;
+
+/* A row of `sources`; strings are the day's. */
+struct day_source {
+	char *host, *kernel, *version, *decoders, *event, *unit;
+	bool precise;
+	uint32_t frequency, cpus;
+};
+
+/* A row of `windows`. */
+struct day_window {
+	uint32_t id, source; /* source: index into the day's */
+	uint64_t start_ns, length_ns, samples, weight, period;
+	uint64_t expected, seen, idle, filtered, busy_ns, programs_ns, process_ns;
+	bool programs_known, process_known;
+	bool wanted; /* set by the caller: its samples are to be read */
+};
+
+/* One day, open for reading, as it was when it was opened. */
+struct day_reader {
+	struct hl_db *db;
+	struct day_source *sources;
+	struct day_window *windows; /* by id */
+	size_t n_sources, n_windows, cap_sources, cap_windows;
+};
+
+/*
+ * Opens the file at @path and reads its windows of level 0 that start in [@since_ns, @until_ns). 0; -EBADMSG
+ * damaged; -ENOTSUP of a newer hotleaf; -errno. To be released by day_reader_done() in any case.
+ */
+int day_reader_open(struct day_reader *day, const char *path, uint64_t since_ns, uint64_t until_ns,
+		    struct hl_err *err);
+void day_reader_done(struct day_reader *day);
+
+/* Adds the samples of all wanted windows to @profile. -EBADMSG if they are not what the windows say. */
+int day_reader_samples(struct day_reader *day, struct hl_profile *profile, struct hl_err *err);
+
+/* The window with that id, if it is among those that were read; else NULL. */
+const struct day_window *day_reader_window(const struct day_reader *day, uint32_t id);
+
+#endif

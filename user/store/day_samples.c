@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "profile/profile.h"
+#include "store/batch.h"
+#include "store/day_reader.h"
+
+/*
+ * From the rows of a day to stacks of a profile. Most rows repeat an owner and a stack that came before, in
+ * another window: they are summed first, by the number of the owner's root and of the node, and each sum then
+ * becomes one stack. Every number is checked before it is used: a day may be damaged in ways that SQLite does
+ * not see.
+ */
+
+/* Far deeper than any stack that we write. */
+enum { MAX_DEPTH = 4096, MAX_ROOT = 2, MAX_ITEMS = 1 << 28 };
+
+struct node {
+	uint32_t parent, frame, depth;
+};
+
+struct sum {
+	uint32_t root, node;
+	uint64_t count, weight;
+};
+
+/* Frames that stand for an owner at the start of its stacks. */
+struct root {
+	uint32_t frames[MAX_ROOT];
+	uint32_t n;
+};
+
+struct tables {
+	struct root *roots;
+	uint32_t *thread_roots; /* by number of the thread, from 1 */
+	uint32_t *frames;       /* frames of the profile, by number */
+	struct node *nodes;     /* by number */
+	struct sum *sums;
+	size_t n_roots, n_threads, n_frames, n_nodes, n_sums;
+	size_t cap_roots, cap_threads, cap_frames, cap_nodes, cap_sums;
+	struct hl_index root_index, sum_index;
+};
+
+static void tables_done(struct tables *t)
+{
+	free(t->roots);
+	free(t->thread_roots);
+	free(t->frames);
+	free(t->nodes);
+	free(t->sums);
+	hl_index_done(&t->root_index);
+	hl_index_done(&t->sum_index);
+}
+
+static int no_memory(struct hl_err *err)
+{
+	return hl_err_set(err, -ENOMEM, "no memory for the samples of a day");
+}
+
+/* Numbers are given in order from 1: a row that is not at its place is damage. */
+static int check_number(const struct hl_query *query, size_t n, const char *what, struct hl_err *err)
+{
+	if (hl_query_int(query, 0) == (int64_t)n)
+		return 0;
+	return hl_err_set(err, -EBADMSG, "its %s are not numbered in order: %lld where %zu should be", what,
+			  (long long)hl_query_int(query, 0), n);
+}
+
+/* ---- owners -------------------------------------------------------------------------------------------- */
+
+static int named_frame(struct hl_profile *profile, const char *name, size_t len, uint32_t *ret)
+{
+	const struct hl_frame frame = { .kind = HL_FRAME_ROOT, .name = name, .name_len = len, .module = "" };
+
+	return hl_profile_frame(profile, &frame, ret);
+}
+
+struct wanted_root {
+	const struct root *roots;
+	struct root root;
+};
+
+static int is_wanted_root(const void *ctx, uint32_t position)
+{
+	const struct wanted_root *w = ctx;
+
+	return memcmp(&w->roots[position], &w->root, sizeof(w->root)) == 0;
+}
+
+/* The root of an owner of that kind and name. */
+static int intern_root(struct tables *t, struct hl_profile *profile, int64_t kind, const char *name,
+		       size_t len, uint32_t *ret)
+{
+	struct wanted_root wanted = { .roots = t->roots };
+	struct root *root = &wanted.root;
+	uint64_t hash;
+	int code = 0;
+
+	if (kind == HL_OWNER_IDLE)
+		code = named_frame(profile, "[idle task]", strlen("[idle task]"), &root->frames[root->n++]);
+	if (kind == HL_OWNER_KTHREAD)
+		code = named_frame(profile, "[kernel threads]", strlen("[kernel threads]"),
+				   &root->frames[root->n++]);
+	if (!code && kind != HL_OWNER_IDLE)
+		code = named_frame(profile, name, len, &root->frames[root->n++]);
+	if (code)
+		return code;
+	hash = hl_hash(root, sizeof(*root), 0);
+	*ret = hl_index_find(&t->root_index, hash, is_wanted_root, &wanted);
+	if (*ret != HL_INDEX_NONE)
+		return 0;
+	if (hl_grow(&t->roots, &t->cap_roots, t->n_roots + 1, sizeof(*t->roots), MAX_ITEMS) ||
+	    hl_index_add(&t->root_index, hash, (uint32_t)t->n_roots))
+		return -ENOMEM;
+	t->roots[t->n_roots] = *root;
+	*ret = (uint32_t)t->n_roots++;
+	return 0;
+}
+
+static int read_threads(struct tables *t, struct hl_db *db, struct hl_profile *profile, struct hl_err *err)
+{
+	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
+	int code =
+		hl_query_new(db,
+			     "SELECT t.id, p.kind, p.name FROM threads t JOIN processes p ON p.id = t.process"
+			     " ORDER BY t.id",
+			     &query, err);
+
+	t->n_threads = 1;
+	while (!code && (code = hl_query_step(query, err)) == 1) {
+		size_t len;
+		const char *name = hl_query_bytes(query, 2, &len);
+
+		code = check_number(query, t->n_threads, "threads", err);
+		if (code)
+			return code;
+		if (hl_grow(&t->thread_roots, &t->cap_threads, t->n_threads + 1, sizeof(*t->thread_roots),
+			    MAX_ITEMS) ||
+		    intern_root(t, profile, hl_query_int(query, 1), name, len,
+				&t->thread_roots[t->n_threads]))
+			return no_memory(err);
+		t->n_threads++;
+	}
+	return code;
+}
+
+/* ---- frames and nodes ---------------------------------------------------------------------------------- */
+
+static int read_frame(const struct hl_query *q, struct hl_profile *profile, uint32_t *ret, struct hl_err *err)
+{
+	struct hl_frame f = {
+		.kind = (uint8_t)hl_query_int(q, 1),
+		.insn_class = (uint8_t)hl_query_int(q, 2),
+		.kernel = hl_query_int(q, 3) != 0,
+		.address = (uint64_t)hl_query_int(q, 4),
+		.offset = (uint64_t)hl_query_int(q, 5),
+	};
+	size_t len;
+	const void *binary = hl_query_bytes(q, 8, &len);
+
+	if (len == sizeof(f.binary))
+		memcpy(&f.binary, binary, len);
+	f.name = hl_query_bytes(q, 6, &f.name_len);
+	f.module = hl_query_bytes(q, 7, &f.module_len);
+	return hl_profile_frame(profile, &f, ret) ? no_memory(err) : 0;
+}
+
+static int read_frames(struct tables *t, struct hl_db *db, struct hl_profile *profile, struct hl_err *err)
+{
+	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
+	int code = hl_query_new(
+		db,
+		"SELECT f.id, f.kind, f.class, f.kernel, f.address, f.offset, f.name, m.path, b.hash"
+		" FROM frames f LEFT JOIN modules m ON m.id = f.module"
+		" LEFT JOIN binaries b ON b.id = f.binary ORDER BY f.id",
+		&query, err);
+
+	t->n_frames = 1;
+	while (!code && (code = hl_query_step(query, err)) == 1) {
+		code = check_number(query, t->n_frames, "frames", err);
+		if (code)
+			return code;
+		if (hl_grow(&t->frames, &t->cap_frames, t->n_frames + 1, sizeof(*t->frames), MAX_ITEMS))
+			return no_memory(err);
+		code = read_frame(query, profile, &t->frames[t->n_frames++], err);
+	}
+	return code;
+}
+
+static int read_nodes(struct tables *t, struct hl_db *db, struct hl_err *err)
+{
+	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
+	int code = hl_query_new(db, "SELECT id, parent, frame FROM nodes ORDER BY id", &query, err);
+
+	t->n_nodes = 1;
+	while (!code && (code = hl_query_step(query, err)) == 1) {
+		uint64_t parent = (uint64_t)hl_query_int(query, 1), frame = (uint64_t)hl_query_int(query, 2);
+
+		code = check_number(query, t->n_nodes, "stacks", err);
+		if (!code && (parent >= t->n_nodes || frame < 1 || frame >= t->n_frames))
+			code = hl_err_set(err, -EBADMSG, "its stack %zu is damaged", t->n_nodes);
+		if (code)
+			return code;
+		if (hl_grow(&t->nodes, &t->cap_nodes, t->n_nodes + 1, sizeof(*t->nodes), MAX_ITEMS))
+			return no_memory(err);
+		t->nodes[t->n_nodes] = (struct node){ (uint32_t)parent, (uint32_t)frame,
+						      parent ? t->nodes[parent].depth + 1 : 1 };
+		if (t->nodes[t->n_nodes++].depth > MAX_DEPTH)
+			return hl_err_set(err, -EBADMSG, "its stack %zu is too deep", t->n_nodes - 1);
+	}
+	return code;
+}
+
+/* ---- samples ------------------------------------------------------------------------------------------- */
+
+static int is_same_key(const void *ctx, uint32_t position)
+{
+	return 1; /* equal hashes are equal keys */
+}
+
+static int add_sum(struct tables *t, uint32_t root, uint32_t node, uint64_t count, uint64_t weight)
+{
+	uint64_t hash = hl_mix((uint64_t)root << 32 | node);
+	uint32_t at = hl_index_find(&t->sum_index, hash, is_same_key, /* ctx= */ NULL);
+
+	if (at == HL_INDEX_NONE) {
+		if (hl_grow(&t->sums, &t->cap_sums, t->n_sums + 1, sizeof(*t->sums), MAX_ITEMS) ||
+		    hl_index_add(&t->sum_index, hash, (uint32_t)t->n_sums))
+			return -ENOMEM;
+		at = (uint32_t)t->n_sums++;
+		t->sums[at] = (struct sum){ .root = root, .node = node };
+	}
+	t->sums[at].count += count;
+	t->sums[at].weight += weight;
+	return 0;
+}
+
+/* Reads the samples of one window; they must be as many as it says. */
+static int read_window(struct tables *t, struct hl_query *query, const struct day_window *w,
+		       struct hl_err *err)
+{
+	uint64_t samples = 0;
+	int code;
+
+	hl_query_give(query, hl_int(w->id));
+	while ((code = hl_query_step(query, err)) == 1) {
+		uint64_t thread = (uint64_t)hl_query_int(query, 0), node = (uint64_t)hl_query_int(query, 1);
+		uint64_t count = (uint64_t)hl_query_int(query, 2);
+		struct hl_value weight = hl_query_value(query, 3);
+
+		if (thread < 1 || thread >= t->n_threads || node >= t->n_nodes)
+			return hl_err_set(err, -EBADMSG, "its window %u has a damaged sample", w->id);
+		samples += count;
+		if (add_sum(t, t->thread_roots[thread], (uint32_t)node, count,
+			    weight.type == HL_VALUE_INT ? (uint64_t)weight.number : count * w->period))
+			return no_memory(err);
+	}
+	if (!code && samples != w->samples)
+		return hl_err_set(err, -EBADMSG, "its window %u has %llu samples and should have %llu", w->id,
+				  (unsigned long long)samples, (unsigned long long)w->samples);
+	return code;
+}
+
+static int read_samples(struct tables *t, struct day_reader *day, struct hl_err *err)
+{
+	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
+	int code = hl_query_new(day->db, "SELECT thread, node, count, weight FROM samples WHERE window = ?",
+				&query, err);
+
+	for (size_t i = 0; i < day->n_windows && !code; i++)
+		if (day->windows[i].wanted)
+			code = read_window(t, query, &day->windows[i], err);
+	return code;
+}
+
+/* Adds one sum as a stack of the profile: its nodes lead from the leaf to the start. */
+static int add_stack(const struct tables *t, struct hl_profile *profile, const struct sum *sum)
+{
+	const struct root *root = &t->roots[sum->root];
+	uint32_t frames[MAX_ROOT + MAX_DEPTH];
+	size_t end = MAX_ROOT + MAX_DEPTH, at = end;
+
+	for (uint32_t node = sum->node; node; node = t->nodes[node].parent)
+		frames[--at] = t->frames[t->nodes[node].frame];
+	for (uint32_t i = root->n; i-- > 0;)
+		frames[--at] = root->frames[i];
+	return hl_profile_add(profile, frames + at, end - at, sum->count, sum->weight);
+}
+
+int day_reader_samples(struct day_reader *day, struct hl_profile *profile, struct hl_err *err)
+{
+	struct tables t = { 0 };
+	int code = read_threads(&t, day->db, profile, err);
+
+	if (!code)
+		code = read_frames(&t, day->db, profile, err);
+	if (!code)
+		code = read_nodes(&t, day->db, err);
+	if (!code)
+		code = read_samples(&t, day, err);
+	/* All was read and is sound: now it counts. */
+	for (size_t i = 0; i < t.n_sums && !code; i++)
+		if (add_stack(&t, profile, &t.sums[i]))
+			code = no_memory(err);
+	tables_done(&t);
+	return code;
+}

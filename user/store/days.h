@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_STORE_DAYS_H
+#define HL_STORE_DAYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/*
+ * A store is a directory with a file for each UTC day, 2026-11-30.db, beside which SQLite keeps 2026-11-30.db-wal
+ * and -shm while it is written. A file that could not be used was set aside under another name,
+ * 2026-11-30.db.damaged-20261201T120000Z or 2026-11-30.db.newer-…, for a person to look at.
+ */
+
+#define HL_DAY_NS UINT64_C(86400000000000)
+
+struct hl_day {
+	uint32_t day;   /* since the epoch */
+	bool aside;     /* no day of the store any more */
+	uint64_t bytes; /* with what SQLite keeps beside it */
+	char name[64];  /* in the directory */
+};
+
+/* The days of directory @dir, the oldest first, those set aside after the one of that day. 0 or -errno. */
+int hl_days_list(const char *dir, struct hl_day **ret, size_t *ret_n, struct hl_err *err);
+
+enum { HL_DAY_NAME_SIZE = 24 };
+/* The file's name of a day. Returns @buf. */
+char *hl_day_name(uint32_t day, char buf[static HL_DAY_NAME_SIZE]);
+
+/* What may be kept. 0: no limit. */
+struct hl_store_limits {
+	uint64_t max_age_ns; /* of the end of a day */
+	uint64_t max_bytes;  /* of all files together */
+	uint64_t min_free;   /* bytes free in the file system */
+};
+
+/*
+ * Unlinks the oldest days until the limits hold, but none from @today on. 0 with the number of files in
+ * @ret_removed; -ENOSPC if the limits do not hold even so, with the reason; or -errno.
+ */
+int hl_days_prune(const char *dir, const struct hl_store_limits *limits, uint64_t now_ns,
+		  unsigned int *ret_removed, struct hl_err *err);
+
+/* Gives the file of @day another name, told by @why ("damaged", "newer") and the time. 0 or -errno. */
+int hl_days_set_aside(const char *dir, uint32_t day, const char *why, uint64_t now_ns, char *ret_name,
+		      size_t size, struct hl_err *err);
+
+#endif

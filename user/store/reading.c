@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "store/reading.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "profile/profile.h"
+#include "store/day_reader.h"
+#include "store/days.h"
+#include "store/summary.h"
+
+/*
+ * A range is read twice: first which events there are, since only one can be shown; then its samples, day by
+ * day, into one profile, in which equal frames of several days and hosts meet.
+ */
+
+enum { MAX_FILES = 1 << 16, MAX_EVENTS = 64 };
+
+struct event_sum {
+	char *name;
+	uint64_t samples, windows;
+};
+
+struct hl_reading {
+	struct hl_store_query query;
+	uint64_t now_ns;
+	char **files; /* days that hold windows of the range */
+	char **dirs;
+	size_t n_files, cap_files, n_dirs, cap_dirs;
+	struct event_sum events[MAX_EVENTS];
+	size_t n_events;
+	struct hl_summary *summary;
+	struct hl_profile *profile;
+};
+
+struct hl_reading *hl_reading_new(const struct hl_store_query *query)
+{
+	struct hl_reading *reading = calloc(1, sizeof(*reading));
+
+	if (!reading)
+		return NULL;
+	reading->query = *query;
+	reading->now_ns = hl_realtime_ns();
+	if (reading->query.until_ns > reading->now_ns)
+		reading->query.until_ns = reading->now_ns;
+	reading->profile = hl_profile_new();
+	reading->summary = hl_summary_new(query->since_ns, reading->query.until_ns);
+	if (reading->profile && reading->summary)
+		return reading;
+	hl_reading_free(reading);
+	return NULL;
+}
+
+static void free_words(char **words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(words[i]);
+	free(words);
+}
+
+void hl_reading_free(struct hl_reading *reading)
+{
+	if (!reading)
+		return;
+	free_words(reading->files, reading->n_files);
+	free_words(reading->dirs, reading->n_dirs);
+	for (size_t i = 0; i < reading->n_events; i++)
+		free(reading->events[i].name);
+	hl_profile_free(reading->profile);
+	hl_summary_free(reading->summary);
+	free(reading);
+}
+
+struct hl_profile *hl_reading_profile(const struct hl_reading *reading)
+{
+	return reading->profile;
+}
+
+/* Appends "A/B" to a list of words; @b may be NULL. 0 or -ENOMEM. */
+static int add_path(char ***words, size_t *n, size_t *cap, const char *a, const char *b)
+{
+	_cleanup_str_ struct hl_str path = { 0 };
+	int code = hl_grow(words, cap, *n + 1, sizeof(**words), MAX_FILES);
+
+	hl_str_addf(&path, "%s%s%s", a, b ? "/" : "", b ? b : "");
+	if (code || hl_str_status(&path))
+		return -ENOMEM;
+	(*words)[(*n)++] = TAKE_PTR(path.data);
+	return 0;
+}
+
+static int no_memory(struct hl_err *err)
+{
+	return hl_err_set(err, -ENOMEM, "no memory for the samples of that time");
+}
+
+/* ---- which windows there are --------------------------------------------------------------------------- */
+
+static struct event_sum *get_event(struct hl_reading *reading, const char *name)
+{
+	struct event_sum *event = &reading->events[reading->n_events];
+
+	for (size_t i = 0; i < reading->n_events; i++)
+		if (strcmp(reading->events[i].name, name) == 0)
+			return &reading->events[i];
+	if (reading->n_events == MAX_EVENTS)
+		return NULL;
+	event->name = strdup(name);
+	if (!event->name)
+		return NULL;
+	reading->n_events++;
+	return event;
+}
+
+static int open_day(const struct hl_reading *reading, struct day_reader *day, const char *path,
+		    struct hl_err *err)
+{
+	int code = day_reader_open(day, path, reading->query.since_ns, reading->query.until_ns, err);
+
+	if (code)
+		day_reader_done(day);
+	return code;
+}
+
+static int look_at_day(struct hl_reading *reading, const char *path, struct hl_err *err)
+{
+	struct day_reader day = { 0 };
+	int code = open_day(reading, &day, path, err);
+
+	if (code)
+		return code == -ENOMEM ? code : hl_summary_unread(reading->summary, path, err);
+	for (size_t i = 0; i < day.n_windows && !code; i++) {
+		const struct day_window *w = &day.windows[i];
+		struct event_sum *event = get_event(reading, day.sources[w->source].event);
+
+		if (!event) {
+			code = no_memory(err);
+			break;
+		}
+		event->windows++;
+		event->samples += w->samples;
+	}
+	day_reader_done(&day);
+	return code;
+}
+
+int hl_reading_add(struct hl_reading *reading, const char *dir, struct hl_err *err)
+{
+	_cleanup_free_ char *real = realpath(dir, NULL);
+	_cleanup_free_ struct hl_day *days = NULL;
+	uint64_t first = reading->query.since_ns / HL_DAY_NS, last = reading->query.until_ns / HL_DAY_NS;
+	size_t n = 0;
+	int code;
+
+	if (!real)
+		return hl_err_errno(err, -errno, "cannot open the store '%s'", dir);
+	code = hl_days_list(real, &days, &n, err);
+	if (!code && add_path(&reading->dirs, &reading->n_dirs, &reading->cap_dirs, real, NULL))
+		code = no_memory(err);
+	for (size_t i = 0; i < n && !code; i++) {
+		if (days[i].day < first || days[i].day > last)
+			continue;
+		if (days[i].aside) {
+			code = hl_summary_aside(reading->summary, days[i].name, err);
+			continue;
+		}
+		if (add_path(&reading->files, &reading->n_files, &reading->cap_files, real, days[i].name))
+			return no_memory(err);
+		code = look_at_day(reading, reading->files[reading->n_files - 1], err);
+	}
+	return code;
+}
+
+/* ---- what to say where there is nothing ---------------------------------------------------------------- */
+
+static void widen(const char *path, uint64_t *first_ns, uint64_t *last_ns)
+{
+	struct day_reader day = { 0 };
+
+	if (!day_reader_open(&day, path, 0, INT64_MAX, NULL)) {
+		for (size_t i = 0; i < day.n_windows; i++) {
+			const struct day_window *w = &day.windows[i];
+
+			*first_ns = w->start_ns < *first_ns ? w->start_ns : *first_ns;
+			*last_ns =
+				w->start_ns + w->length_ns > *last_ns ? w->start_ns + w->length_ns : *last_ns;
+		}
+	}
+	day_reader_done(&day);
+}
+
+/* When the windows of all stores begin and end, by their first and last days. */
+static void span_of_stores(const struct hl_reading *reading, uint64_t *first_ns, uint64_t *last_ns)
+{
+	for (size_t i = 0; i < reading->n_dirs; i++) {
+		_cleanup_free_ struct hl_day *days = NULL;
+		size_t n = 0;
+
+		if (hl_days_list(reading->dirs[i], &days, &n, NULL))
+			continue;
+		for (size_t k = 0; k < n; k++) {
+			_cleanup_str_ struct hl_str path = { 0 };
+
+			hl_str_addf(&path, "%s/%s", reading->dirs[i], days[k].name);
+			if (!days[k].aside && (k == 0 || k == n - 1) && !hl_str_status(&path))
+				widen(path.data, first_ns, last_ns);
+		}
+	}
+}
+
+static int nothing(const struct hl_reading *reading, struct hl_err *err)
+{
+	char since[HL_TIME_SIZE], until[HL_TIME_SIZE], from[HL_TIME_SIZE], to[HL_TIME_SIZE];
+	uint64_t first_ns = UINT64_MAX, last_ns = 0;
+	const char *event = reading->query.event, *why = hl_summary_why_unread(reading->summary);
+
+	(void)hl_time_text(reading->query.since_ns, since);
+	(void)hl_time_text(reading->query.until_ns, until);
+	if (why)
+		return hl_err_set(err, -ENODATA, "nothing that can be read from %s to %s: %s", since, until,
+				  why);
+	span_of_stores(reading, &first_ns, &last_ns);
+	if (!last_ns)
+		return hl_err_set(err, -ENODATA, "the store is empty: does `hotleaf agent` run?");
+	return hl_err_set(err, -ENODATA, "no windows%s%s from %s to %s; what is stored begins %s and ends %s",
+			  event ? " of event " : "", event ? event : "", since, until,
+			  hl_time_text(first_ns, from), hl_time_text(last_ns, to));
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------- */
+
+static const char *choose_event(const struct hl_reading *reading)
+{
+	const struct event_sum *best = NULL;
+
+	for (size_t i = 0; i < reading->n_events; i++) {
+		const struct event_sum *e = &reading->events[i];
+
+		if (reading->query.event ? strcmp(e->name, reading->query.event) == 0
+					 : !best || e->samples > best->samples)
+			best = e;
+	}
+	return best ? best->name : NULL;
+}
+
+static int read_day(struct hl_reading *reading, const char *path, const char *event, struct hl_err *err)
+{
+	struct day_reader day = { 0 };
+	int code = open_day(reading, &day, path, err);
+
+	for (size_t i = 0; i < day.n_windows && !code; i++)
+		day.windows[i].wanted = strcmp(day.sources[day.windows[i].source].event, event) == 0;
+	if (!code)
+		code = day_reader_samples(&day, reading->profile, err);
+	if (!code)
+		code = hl_summary_add(reading->summary, &day, err);
+	day_reader_done(&day);
+	return code && code != -ENOMEM ? hl_summary_unread(reading->summary, path, err) : code;
+}
+
+int hl_reading_finish(struct hl_reading *reading, struct hl_err *err)
+{
+	const char *event = choose_event(reading);
+	int code = 0;
+
+	if (!event)
+		return nothing(reading, err);
+	for (size_t i = 0; i < reading->n_files && !code; i++)
+		code = read_day(reading, reading->files[i], event, err);
+	for (size_t i = 0; i < reading->n_events && !code; i++)
+		if (strcmp(reading->events[i].name, event) != 0)
+			code = hl_summary_other_event(reading->summary, reading->events[i].name,
+						      reading->events[i].windows, reading->events[i].samples,
+						      err);
+	if (code)
+		return code;
+	if (!hl_summary_windows(reading->summary))
+		return nothing(reading, err);
+	if (hl_profile_finish(reading->profile))
+		return no_memory(err);
+	return hl_summary_finish(reading->summary, reading->profile, err);
+}

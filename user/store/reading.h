@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_STORE_READING_H
+#define HL_STORE_READING_H
+
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+struct hl_profile;
+
+/* What is to be read: windows that start from @since_ns on and before @until_ns, since the epoch. */
+struct hl_store_query {
+	uint64_t since_ns, until_ns;
+	const char *event; /* NULL: the one with most samples; different ones are never summed */
+};
+
+/* A profile in the making, from the stores of one or several hosts. */
+struct hl_reading;
+
+/* NULL without memory; @query is copied, but for the string. hl_reading_free() accepts NULL. */
+struct hl_reading *hl_reading_new(const struct hl_store_query *query);
+void hl_reading_free(struct hl_reading *reading);
+HL_DEFINE_CLEANUP(struct hl_reading, hl_reading_free)
+
+/* Looks at the store in @dir: which windows there are. A day that cannot be read is noted. 0 or -errno. */
+int hl_reading_add(struct hl_reading *reading, const char *dir, struct hl_err *err);
+
+/*
+ * Reads all of it and finishes the profile, whose header says range, gaps, losses and what could not be read.
+ * 0; -ENODATA if there are no windows in the range, with what there is instead; or -errno.
+ */
+int hl_reading_finish(struct hl_reading *reading, struct hl_err *err);
+
+/* The finished profile; the reading's. */
+struct hl_profile *hl_reading_profile(const struct hl_reading *reading);
+
+#endif

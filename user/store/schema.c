@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "store/schema.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* "HLDY", so that file(1) and we know a day from other databases. */
+#define APPLICATION_ID 0x484c4459
+
+const struct hl_table_shape hl_tables[HL_N_TABLES] = {
+	[HL_TABLE_SOURCES] = { "sources", 9 },   [HL_TABLE_REASONS] = { "reasons", 3 },
+	[HL_TABLE_NOTES] = { "notes", 1 },       [HL_TABLE_PROCESSES] = { "processes", 5 },
+	[HL_TABLE_THREADS] = { "threads", 2 },   [HL_TABLE_MODULES] = { "modules", 1 },
+	[HL_TABLE_BINARIES] = { "binaries", 2 }, [HL_TABLE_FRAMES] = { "frames", 9 },
+};
+
+/*
+ * Integer ids hold within a day only. What they stand for has the same 128-bit content id on every host and
+ * day: a frame's is stored; that of a stack node is the hash of its parent's and its frame's. A node or frame
+ * may stand here twice (the writer's memory is bounded): add up by what is shown, not by id.
+ *
+ * Most rows are samples. Their key (window, thread, node) is kept in order as it is written, so that pages
+ * are full, and no other index costs room.
+ */
+static const char tables[] =
+	/* Who measured what. */
+	"CREATE TABLE sources(id INTEGER PRIMARY KEY, host TEXT NOT NULL, kernel TEXT NOT NULL,"
+	" version TEXT NOT NULL, decoders TEXT NOT NULL, event TEXT NOT NULL, unit TEXT NOT NULL,"
+	" precise INT NOT NULL, frequency INT NOT NULL, cpus INT NOT NULL);"
+	/*
+	 * A span of time. Level 0 holds what was measured; its windows of one host do not overlap. Level 1
+	 * (minutes) and 2 (hours) hold the same samples again, summed. Times are nanoseconds, start since the
+	 * epoch. Samples: shown here, weight their sum of periods, due by the clock, seen by the program, of
+	 * an idle CPU, not asked for. busy, programs and process: nanoseconds of CPU time of the host, of
+	 * hotleaf's programs in the kernel and of hotleaf itself; NULL: not known. period: of each sample
+	 * whose weight is NULL.
+	 */
+	"CREATE TABLE windows(id INTEGER PRIMARY KEY, level INT NOT NULL, source INT NOT NULL,"
+	" start INT NOT NULL, length INT NOT NULL, samples INT NOT NULL, weight INT NOT NULL,"
+	" period INT NOT NULL, expected INT NOT NULL, seen INT NOT NULL, idle INT NOT NULL,"
+	" filtered INT NOT NULL, busy INT NOT NULL, programs INT, process INT);"
+	/* kind: 0 lost, 1 cut, 2 noted. */
+	"CREATE TABLE reasons(id INTEGER PRIMARY KEY, kind INT NOT NULL, name TEXT NOT NULL,"
+	" help TEXT NOT NULL);"
+	"CREATE TABLE losses(window INT NOT NULL, reason INT NOT NULL, samples INT NOT NULL,"
+	" PRIMARY KEY(window, reason)) WITHOUT ROWID;"
+	"CREATE TABLE notes(id INTEGER PRIMARY KEY, text TEXT NOT NULL);"
+	"CREATE TABLE window_notes(window INT NOT NULL, note INT NOT NULL,"
+	" PRIMARY KEY(window, note)) WITHOUT ROWID;"
+	/* Time without windows and why; samples: how many were taken and could not be kept. */
+	"CREATE TABLE gaps(start INT NOT NULL, length INT NOT NULL, reason TEXT NOT NULL,"
+	" samples INT NOT NULL);"
+	/* kind: 0 process, 1 kernel thread, 2 idle task. started: nanoseconds since boot. */
+	"CREATE TABLE processes(id INTEGER PRIMARY KEY, kind INT NOT NULL, pid INT NOT NULL,"
+	" exec INT NOT NULL, started INT NOT NULL, name TEXT NOT NULL);"
+	"CREATE TABLE threads(id INTEGER PRIMARY KEY, process INT NOT NULL, name TEXT NOT NULL);"
+	"CREATE TABLE modules(id INTEGER PRIMARY KEY, path TEXT NOT NULL);"
+	/* hash: of the executable segments and the build-id. */
+	"CREATE TABLE binaries(id INTEGER PRIMARY KEY, hash BLOB NOT NULL, build_id BLOB NOT NULL);"
+	/*
+	 * kind: 1 mark, 2 function, 3 inlined function, 4 generated code, 5 kernel function, 6 instruction,
+	 * whose name is its text. class: 0 other, 1 load, 2 store, 3 branch, 4 divide, 5 vector, 6 locked.
+	 * binary: 0 none, else its number. address: as in the ELF file; offset: from its function's start.
+	 */
+	"CREATE TABLE frames(id INTEGER PRIMARY KEY, hash BLOB NOT NULL, kind INT NOT NULL,"
+	" class INT NOT NULL, kernel INT NOT NULL, binary INT NOT NULL, module INT NOT NULL,"
+	" address INT NOT NULL, offset INT NOT NULL, name TEXT NOT NULL);"
+	/* A stack: its last frame, and the rest of it, 0: none. */
+	"CREATE TABLE nodes(id INTEGER PRIMARY KEY, parent INT NOT NULL, frame INT NOT NULL);"
+	"CREATE TABLE samples(window INT NOT NULL, thread INT NOT NULL, node INT NOT NULL,"
+	" count INT NOT NULL, weight INT, PRIMARY KEY(window, thread, node)) WITHOUT ROWID;";
+
+static const char views[] =
+	"CREATE VIEW coverage AS SELECT strftime('%Y-%m-%dT%H:%M:%SZ', w.start / 1000000000, 'unixepoch') AS "
+	"time,"
+	" w.length / 1e9 AS seconds, s.host, s.event, s.frequency, w.samples, w.expected, w.seen, w.idle,"
+	" (SELECT coalesce(sum(l.samples), 0) FROM losses l JOIN reasons r ON r.id = l.reason"
+	"  WHERE l.window = w.id AND r.kind = 0) AS lost,"
+	" round(1.0 * w.busy / w.length, 3) AS busy_cpus"
+	" FROM windows w JOIN sources s ON s.id = w.source WHERE w.level = 0;"
+	"CREATE VIEW instructions AS SELECT"
+	" strftime('%Y-%m-%dT%H:%M:%SZ', w.start / 1000000000, 'unixepoch') AS time, s.host, s.event, s.unit,"
+	" p.pid, p.name AS process, t.name AS thread, m.path AS module, g.name AS function,"
+	" f.address, f.offset, f.name AS instruction, x.count AS samples,"
+	" coalesce(x.weight, x.count * w.period) AS weight"
+	" FROM windows w JOIN sources s ON s.id = w.source JOIN samples x ON x.window = w.id"
+	" JOIN threads t ON t.id = x.thread JOIN processes p ON p.id = t.process"
+	" JOIN nodes n ON n.id = x.node JOIN frames f ON f.id = n.frame JOIN modules m ON m.id = f.module"
+	" LEFT JOIN nodes o ON o.id = n.parent LEFT JOIN frames g ON g.id = o.frame"
+	" WHERE w.level = 0;"
+	"CREATE VIEW hottest AS SELECT event, process, module, function, offset, instruction,"
+	" sum(samples) AS samples, sum(weight) AS weight FROM instructions"
+	" GROUP BY event, process, module, function, address, instruction ORDER BY sum(samples) DESC;"
+	"CREATE VIEW lost AS SELECT"
+	" strftime('%Y-%m-%dT%H:%M:%SZ', w.start / 1000000000, 'unixepoch') AS time, r.kind, r.name AS "
+	"reason,"
+	" l.samples, r.help FROM losses l JOIN windows w ON w.id = l.window JOIN reasons r ON r.id = "
+	"l.reason;";
+
+int hl_schema_check(struct hl_db *db, struct hl_err *err)
+{
+	int64_t application = 0, version = 0;
+	int code = hl_db_number(db, "PRAGMA application_id", &application, err);
+
+	if (!code)
+		code = hl_db_number(db, "PRAGMA user_version", &version, err);
+	if (code)
+		return code;
+	if (application != APPLICATION_ID || version < 1)
+		return hl_err_set(err, -EBADMSG, "is no day of a hotleaf store");
+	if (version > HL_SCHEMA_VERSION)
+		return hl_err_set(err, -ENOTSUP,
+				  "was written by a newer hotleaf (format %" PRId64 ", this one knows %d)",
+				  version, HL_SCHEMA_VERSION);
+	return 0;
+}
+
+static bool is_empty(struct hl_db *db, int *ret_code, struct hl_err *err)
+{
+	int64_t n = 0;
+
+	*ret_code = hl_db_number(db, "SELECT count(*) FROM sqlite_schema", &n, err);
+	return !*ret_code && n == 0;
+}
+
+int hl_schema_prepare(struct hl_db *db, struct hl_err *err)
+{
+	char marks[120];
+	int code;
+
+	if (!is_empty(db, &code, err))
+		return code ? code : hl_schema_check(db, err);
+	(void)snprintf(marks, sizeof(marks), "PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
+		       APPLICATION_ID, HL_SCHEMA_VERSION);
+	/* The page size and WAL must come first; a kill in between leaves an empty database, or all of it. */
+	code = hl_db_run(db, "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; BEGIN IMMEDIATE", err);
+	if (!code)
+		code = hl_db_run(db, tables, err);
+	if (!code)
+		code = hl_db_run(db, views, err);
+	return code ? code : hl_db_run(db, marks, err);
+}

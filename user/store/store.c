@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "profile/profile.h"
+#include "store/batch.h"
+#include "store/day_writer.h"
+
+enum { MAX_GAPS = 32, NO_DAY = UINT32_MAX };
+static const char lock_name[] = "lock";
+
+struct hl_store {
+	char *dir; /* without symbolic links */
+	struct hl_store_limits limits;
+	int lock_fd;
+	struct day_writer *day; /* NULL: none is open */
+	uint32_t day_number;
+	struct stat file; /* of the day, as it was opened */
+	struct hl_gap gaps[MAX_GAPS];
+	size_t n_gaps;
+	struct hl_err notice, told;
+};
+
+/* ---- the directory ------------------------------------------------------------------------------------- */
+
+static int make_directory(const char *dir, struct hl_err *err)
+{
+	_cleanup_free_ char *path = strdup(dir);
+
+	if (!path)
+		return hl_err_set(err, -ENOMEM, "no memory for the store '%s'", dir);
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		(void)mkdir(path, 0755); /* what goes wrong shows below */
+		*slash = '/';
+	}
+	if (mkdir(path, 0750) && errno != EEXIST)
+		return hl_err_errno(err, -errno, "cannot make the store '%s'", dir);
+	return 0;
+}
+
+/* Who writes is told by the lock; its file says it to people. */
+static int take_lock(struct hl_store *store, struct hl_err *err)
+{
+	_cleanup_str_ struct hl_str path = { 0 };
+	_cleanup_close_ int fd = -1;
+	char text[24] = "";
+
+	hl_str_addf(&path, "%s/%s", store->dir, lock_name);
+	if (hl_str_status(&path))
+		return hl_err_set(err, -ENOMEM, "no memory for the store '%s'", store->dir);
+	fd = open(path.data, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0640);
+	if (fd < 0)
+		return hl_err_errno(err, -errno, "cannot open '%s'", path.data);
+	if (flock(fd, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK)
+			return hl_err_errno(err, -errno, "cannot lock '%s'", path.data);
+		(void)!read(fd, text, sizeof(text) - 1);
+		return hl_err_set(err, -EBUSY, "another hotleaf writes to the store '%s': process %s",
+				  store->dir, strtok(text, "\n") ? text : "unknown");
+	}
+	(void)snprintf(text, sizeof(text), "%d\n", (int)getpid());
+	(void)!ftruncate(fd, 0);
+	(void)!pwrite(fd, text, strlen(text), 0);
+	hl_cleanup_close(&store->lock_fd);
+	store->lock_fd = TAKE_FD(fd);
+	return 0;
+}
+
+int hl_store_open(const char *dir, const struct hl_store_limits *limits, struct hl_store **ret,
+		  struct hl_err *err)
+{
+	_cleanup_(hl_store_closep) struct hl_store *store = calloc(1, sizeof(*store));
+	int code;
+
+	if (!store)
+		return hl_err_set(err, -ENOMEM, "no memory for the store '%s'", dir);
+	store->lock_fd = -1;
+	store->limits = *limits;
+	code = make_directory(dir, err);
+	if (code)
+		return code;
+	store->dir = realpath(dir, NULL);
+	if (!store->dir)
+		return hl_err_errno(err, -errno, "cannot open the store '%s'", dir);
+	code = take_lock(store, err);
+	if (code)
+		return code;
+	*ret = TAKE_PTR(store);
+	return 0;
+}
+
+static void close_day(struct hl_store *store, bool whole)
+{
+	day_writer_close(store->day, whole);
+	store->day = NULL;
+}
+
+void hl_store_close(struct hl_store *store)
+{
+	if (!store)
+		return;
+	close_day(store, /* whole= */ true);
+	hl_cleanup_close(&store->lock_fd);
+	free(store->dir);
+	free(store);
+}
+
+/* ---- gaps ---------------------------------------------------------------------------------------------- */
+
+void hl_store_gap(struct hl_store *store, uint64_t start_ns, uint64_t end_ns, uint64_t samples,
+		  const char *reason)
+{
+	struct hl_gap *last = store->n_gaps ? &store->gaps[store->n_gaps - 1] : NULL;
+	bool same = last && strncmp(last->reason, reason, sizeof(last->reason) - 1) == 0;
+
+	if (!last || (!same && store->n_gaps < MAX_GAPS)) {
+		last = &store->gaps[store->n_gaps++];
+		*last = (struct hl_gap){ .start_ns = start_ns, .end_ns = end_ns };
+		(void)snprintf(last->reason, sizeof(last->reason), "%s", reason);
+	}
+	if (end_ns > last->end_ns)
+		last->end_ns = end_ns;
+	last->samples += samples;
+}
+
+const char *hl_store_notice(struct hl_store *store)
+{
+	store->told = store->notice;
+	store->notice.text[0] = '\0';
+	return store->told.text;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------- */
+
+static int path_of(const struct hl_store *store, uint32_t day, struct hl_str *path, struct hl_err *err)
+{
+	char name[HL_DAY_NAME_SIZE];
+
+	hl_str_addf(path, "%s/%s", store->dir, hl_day_name(day, name));
+	return hl_str_status(path) ? hl_err_set(err, -ENOMEM, "no memory for the store '%s'", store->dir) : 0;
+}
+
+/* Whether the open day still stands under its name: who deletes it, or the store, starts a new one. */
+static bool is_still_there(const struct hl_store *store, const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && st.st_ino == store->file.st_ino && st.st_dev == store->file.st_dev;
+}
+
+static int open_day(struct hl_store *store, uint32_t day, struct hl_err *err)
+{
+	_cleanup_str_ struct hl_str path = { 0 };
+	int code = path_of(store, day, &path, err);
+
+	if (code)
+		return code;
+	if (store->day && (day != store->day_number || !is_still_there(store, path.data)))
+		close_day(store, /* whole= */ day > store->day_number);
+	if (store->day)
+		return 0;
+	if (access(store->dir, F_OK)) {
+		code = make_directory(store->dir, err);
+		if (!code)
+			code = take_lock(store, err);
+	}
+	if (!code)
+		code = day_writer_open(path.data, &store->day, err);
+	if (!code && stat(path.data, &store->file))
+		code = hl_err_errno(err, -errno, "'%s' is gone", path.data);
+	store->day_number = day;
+	return code;
+}
+
+/* Gives a file that cannot be gone on with another name. 0: the way is free. */
+static int set_aside(struct hl_store *store, uint32_t day, int why, struct hl_err *err)
+{
+	struct hl_err reason = *err;
+	char old[HL_DAY_NAME_SIZE], name[64];
+	int code;
+
+	close_day(store, /* whole= */ false);
+	code = hl_days_set_aside(store->dir, day, why == -ENOTSUP ? "newer" : "damaged", hl_realtime_ns(),
+				 name, sizeof(name), err);
+	if (code)
+		return code;
+	(void)hl_err_set(
+		&store->notice, 0,
+		"'%s/%s' cannot be gone on with: %s; it was set aside as '%s', and a new file is written",
+		store->dir, hl_day_name(day, old), reason.text, name);
+	return 0;
+}
+
+static int try_write(struct hl_store *store, uint32_t day, const struct hl_profile_meta *meta,
+		     const struct hl_batch *batch, struct hl_err *err)
+{
+	int code = open_day(store, day, err);
+
+	if (!code)
+		code = day_writer_write(store->day, meta, batch, store->gaps, store->n_gaps, err);
+	if (code)
+		close_day(store, /* whole= */ false);
+	return code;
+}
+
+int hl_store_write(struct hl_store *store, const struct hl_profile_meta *meta, const struct hl_batch *batch,
+		   struct hl_err *err)
+{
+	uint32_t day = (uint32_t)(meta->start_ns / HL_DAY_NS);
+	unsigned int removed;
+	struct hl_err local;
+	int code;
+
+	if (!err)
+		err = &local;
+	/* A store that is gone is made anew below. */
+	code = hl_days_prune(store->dir, &store->limits, meta->start_ns, &removed, err);
+	if (!code || code == -ENOENT)
+		code = try_write(store, day, meta, batch, err);
+	if (code == -EBADMSG || code == -ENOTSUP) {
+		code = set_aside(store, day, code, err);
+		if (!code)
+			code = try_write(store, day, meta, batch, err);
+	}
+	if (code)
+		hl_store_gap(store, meta->start_ns, meta->end_ns, hl_batch_samples(batch),
+			     code == -ENOSPC ? "no space left for the store" : err->text);
+	else
+		store->n_gaps = 0;
+	return code;
+}

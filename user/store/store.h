@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_STORE_STORE_H
+#define HL_STORE_STORE_H
+
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "store/days.h"
+
+struct hl_batch;
+struct hl_profile_meta;
+
+/*
+ * Writing a store: one SQLite file a UTC day, one transaction a window. Its directory has one writer at a time;
+ * anybody may read meanwhile. What cannot be written is counted and noted as a gap when writing works again.
+ */
+struct hl_store;
+
+/*
+ * Opens the store in directory @dir, which is made if need be. 0; -EBUSY if another process writes to it; or
+ * -errno. Owned by the caller. hl_store_close() accepts NULL; the day that is open can be gone on with.
+ */
+int hl_store_open(const char *dir, const struct hl_store_limits *limits, struct hl_store **ret,
+		  struct hl_err *err);
+void hl_store_close(struct hl_store *store);
+HL_DEFINE_CLEANUP(struct hl_store, hl_store_close)
+
+/*
+ * Writes the window that @meta describes, into the day of its start, and removes old days where the limits
+ * demand it. 0; or -errno with the reason: the window's samples are counted as lost then, and the next call
+ * tries again from scratch, be it that the disk was full, or the directory gone.
+ */
+int hl_store_write(struct hl_store *store, const struct hl_profile_meta *meta, const struct hl_batch *batch,
+		   struct hl_err *err);
+
+/* Notes that there are no windows from @start_ns to @end_ns: written with the next window. */
+void hl_store_gap(struct hl_store *store, uint64_t start_ns, uint64_t end_ns, uint64_t samples,
+		  const char *reason);
+
+/* What was done to go on, since the last call: a sentence, or "". Static until the next call. */
+const char *hl_store_notice(struct hl_store *store);
+
+#endif

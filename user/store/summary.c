@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "store/summary.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "profile/profile.h"
+#include "store/coverage.h"
+#include "store/day_reader.h"
+
+enum { MAX_HOSTS = 1 << 16, MAX_NOTES = 64, MAX_LOSSES = 1 << 12 };
+
+/* What one host's windows sum up to. */
+struct host {
+	const char *name;
+	uint32_t cpus;
+	uint64_t covered_ns, busy_ns, programs_ns, process_ns, window_ns;
+	bool programs_known, process_known;
+};
+
+struct hl_summary {
+	struct hl_arena strings;
+	struct hl_profile_meta meta;
+	uint32_t least_hz;
+	struct host *hosts;
+	struct hl_loss *losses;
+	const char *notes[MAX_NOTES];
+	size_t n_hosts, cap_hosts, n_losses, cap_losses, n_notes, notes_left_out;
+	struct hl_coverage coverage;
+	uint64_t windows, not_stored;
+	const char *unread;
+};
+
+struct hl_summary *hl_summary_new(uint64_t since_ns, uint64_t until_ns)
+{
+	struct hl_summary *s = calloc(1, sizeof(*s));
+
+	if (s)
+		s->meta = (struct hl_profile_meta){ .start_ns = since_ns, .end_ns = until_ns };
+	return s;
+}
+
+void hl_summary_free(struct hl_summary *s)
+{
+	if (!s)
+		return;
+	hl_arena_done(&s->strings);
+	free(s->hosts);
+	free(s->losses);
+	hl_coverage_done(&s->coverage);
+	free(s);
+}
+
+uint64_t hl_summary_windows(const struct hl_summary *s)
+{
+	return s->windows;
+}
+
+const char *hl_summary_why_unread(const struct hl_summary *s)
+{
+	return s->unread;
+}
+
+static int no_memory(struct hl_err *err)
+{
+	return hl_err_set(err, -ENOMEM, "no memory for the head of the report");
+}
+
+static const char *keep(struct hl_summary *s, const char *text)
+{
+	return hl_arena_copy(&s->strings, text, strlen(text));
+}
+
+/* ---- notes --------------------------------------------------------------------------------------------- */
+
+static int add_note(struct hl_summary *s, const char *text, struct hl_err *err)
+{
+	for (size_t i = 0; i < s->n_notes; i++)
+		if (strcmp(s->notes[i], text) == 0)
+			return 0;
+	if (s->n_notes == MAX_NOTES - 2) { /* room for the last two */
+		s->notes_left_out++;
+		return 0;
+	}
+	s->notes[s->n_notes] = keep(s, text);
+	if (!s->notes[s->n_notes])
+		return no_memory(err);
+	s->n_notes++;
+	return 0;
+}
+
+int hl_summary_unread(struct hl_summary *s, const char *path, struct hl_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	struct hl_err note;
+
+	(void)hl_err_set(&note, 0, "%s could not be read, its windows are not shown: %s",
+			 slash ? slash + 1 : path, err->text);
+	if (!s->unread)
+		s->unread = keep(s, note.text);
+	return add_note(s, note.text, err);
+}
+
+int hl_summary_aside(struct hl_summary *s, const char *name, struct hl_err *err)
+{
+	struct hl_err note;
+
+	(void)hl_err_set(&note, 0, "%s was set aside by the agent: what it holds is not shown", name);
+	return add_note(s, note.text, err);
+}
+
+int hl_summary_other_event(struct hl_summary *s, const char *event, uint64_t windows, uint64_t samples,
+			   struct hl_err *err)
+{
+	struct hl_err note;
+
+	(void)hl_err_set(&note, 0,
+			 "%" PRIu64 " windows with %" PRIu64 " samples of event %s are not shown: --event %s",
+			 windows, samples, event, event);
+	return add_note(s, note.text, err);
+}
+
+/* ---- adding a day -------------------------------------------------------------------------------------- */
+
+static struct host *get_host(struct hl_summary *s, const char *name)
+{
+	for (size_t i = 0; i < s->n_hosts; i++)
+		if (strcmp(s->hosts[i].name, name) == 0)
+			return &s->hosts[i];
+	if (hl_grow(&s->hosts, &s->cap_hosts, s->n_hosts + 1, sizeof(*s->hosts), MAX_HOSTS))
+		return NULL;
+	s->hosts[s->n_hosts] = (struct host){ .name = keep(s, name) };
+	return s->hosts[s->n_hosts].name ? &s->hosts[s->n_hosts++] : NULL;
+}
+
+/* The last window's settings stand for all but where a note says otherwise. */
+static int take_source(struct hl_summary *s, const struct day_source *source)
+{
+	struct hl_profile_meta *m = &s->meta;
+
+	if (!s->least_hz || source->frequency < s->least_hz)
+		s->least_hz = source->frequency;
+	if (source->frequency > m->frequency)
+		m->frequency = source->frequency;
+	m->precise = source->precise;
+	m->kernel = keep(s, source->kernel);
+	m->version = keep(s, source->version);
+	m->decoders = keep(s, source->decoders);
+	m->event = keep(s, source->event);
+	m->unit = keep(s, source->unit);
+	return m->kernel && m->version && m->decoders && m->event && m->unit ? 0 : -ENOMEM;
+}
+
+static int add_window(struct hl_summary *s, const struct day_source *source, const struct day_window *w)
+{
+	struct host *host = get_host(s, source->host);
+	struct hl_span span = { w->start_ns, w->start_ns + w->length_ns, 0 };
+
+	if (!host)
+		return -ENOMEM;
+	span.host = (uint32_t)(host - s->hosts);
+	host->covered_ns += w->length_ns;
+	host->busy_ns += w->busy_ns;
+	host->programs_ns += w->programs_ns;
+	host->process_ns += w->process_ns;
+	host->programs_known |= w->programs_known;
+	host->process_known |= w->process_known;
+	if (w->length_ns > host->window_ns)
+		host->window_ns = w->length_ns;
+	if (source->cpus > host->cpus)
+		host->cpus = source->cpus;
+	s->meta.expected += w->expected;
+	s->meta.seen += w->seen;
+	s->meta.idle += w->idle;
+	s->meta.filtered += w->filtered;
+	s->windows++;
+	return hl_coverage_add(&s->coverage, &span);
+}
+
+static int add_loss(struct hl_summary *s, uint8_t kind, const char *name, const char *help, uint64_t count)
+{
+	for (size_t i = 0; i < s->n_losses; i++) {
+		struct hl_loss *loss = &s->losses[i];
+
+		if (loss->kind == kind && strcmp(loss->name, name) == 0 && strcmp(loss->help, help) == 0) {
+			loss->count += count;
+			return 0;
+		}
+	}
+	if (hl_grow(&s->losses, &s->cap_losses, s->n_losses + 1, sizeof(*s->losses), MAX_LOSSES))
+		return -ENOMEM;
+	s->losses[s->n_losses] = (struct hl_loss){ keep(s, name), keep(s, help), count, kind };
+	if (!s->losses[s->n_losses].name || !s->losses[s->n_losses].help)
+		return -ENOMEM;
+	s->n_losses++;
+	return 0;
+}
+
+static bool is_wanted(const struct day_reader *day, int64_t id)
+{
+	const struct day_window *w = id > 0 && id <= UINT32_MAX ? day_reader_window(day, (uint32_t)id) : NULL;
+
+	return w && w->wanted;
+}
+
+static int add_losses(struct hl_summary *s, struct day_reader *day, struct hl_err *err)
+{
+	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
+	size_t len;
+	int code = hl_query_new(day->db,
+				"SELECT l.window, r.kind, r.name, r.help, l.samples FROM losses l"
+				" JOIN reasons r ON r.id = l.reason WHERE l.window BETWEEN ? AND ?",
+				&query, err);
+
+	if (!code)
+		hl_query_give(query, hl_int(day->windows[0].id), hl_int(day->windows[day->n_windows - 1].id));
+	while (!code && (code = hl_query_step(query, err)) == 1) {
+		code = 0;
+		if (is_wanted(day, hl_query_int(query, 0)) &&
+		    add_loss(s, (uint8_t)hl_query_int(query, 1), hl_query_bytes(query, 2, &len),
+			     hl_query_bytes(query, 3, &len), (uint64_t)hl_query_int(query, 4)))
+			code = no_memory(err);
+	}
+	return code;
+}
+
+static int add_window_notes(struct hl_summary *s, struct day_reader *day, struct hl_err *err)
+{
+	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
+	size_t len;
+	int code = hl_query_new(day->db,
+				"SELECT x.window, n.text FROM window_notes x JOIN notes n ON n.id = x.note"
+				" WHERE x.window BETWEEN ? AND ?",
+				&query, err);
+
+	if (!code)
+		hl_query_give(query, hl_int(day->windows[0].id), hl_int(day->windows[day->n_windows - 1].id));
+	while (!code && (code = hl_query_step(query, err)) == 1)
+		code = is_wanted(day, hl_query_int(query, 0))
+			       ? add_note(s, hl_query_bytes(query, 1, &len), err)
+			       : 0;
+	return code;
+}
+
+static int add_gaps(struct hl_summary *s, struct day_reader *day, struct hl_err *err)
+{
+	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
+	size_t len;
+	int code = hl_query_new(day->db,
+				"SELECT start, length, reason, samples FROM gaps"
+				" WHERE start < ? AND start + length > ?",
+				&query, err);
+
+	if (!code)
+		hl_query_give(query, hl_int(s->meta.end_ns), hl_int(s->meta.start_ns));
+	while (!code && (code = hl_query_step(query, err)) == 1) {
+		struct hl_gap gap = { .start_ns = (uint64_t)hl_query_int(query, 0),
+				      .samples = (uint64_t)hl_query_int(query, 3) };
+
+		gap.end_ns = gap.start_ns + (uint64_t)hl_query_int(query, 1);
+		(void)snprintf(gap.reason, sizeof(gap.reason), "%s", hl_query_bytes(query, 2, &len));
+		s->not_stored += gap.samples;
+		code = hl_coverage_add_gap(&s->coverage, &gap) ? no_memory(err) : 0;
+	}
+	return code;
+}
+
+int hl_summary_add(struct hl_summary *s, struct day_reader *day, struct hl_err *err)
+{
+	const struct day_source *last = NULL;
+	int code = add_gaps(s, day, err);
+
+	if (code || !day->n_windows)
+		return code;
+	for (size_t i = 0; i < day->n_windows; i++) {
+		const struct day_window *w = &day->windows[i];
+		const struct day_source *source = &day->sources[w->source];
+
+		if (!w->wanted)
+			continue;
+		if ((source != last && take_source(s, source)) || add_window(s, source, w))
+			return no_memory(err);
+		last = source;
+	}
+	code = add_losses(s, day, err);
+	return code ? code : add_window_notes(s, day, err);
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------- */
+
+/* Averages of each host, summed: as many CPUs as were busy in the fleet. */
+static void sum_hosts(struct hl_summary *s)
+{
+	struct hl_profile_meta *m = &s->meta;
+
+	m->cost_programs = m->cost_process = -1;
+	for (size_t i = 0; i < s->n_hosts; i++) {
+		const struct host *host = &s->hosts[i];
+		double covered = (double)(host->covered_ns ? host->covered_ns : 1);
+
+		m->cpus += host->cpus;
+		m->busy_cpus += (double)host->busy_ns / covered;
+		if (host->programs_known)
+			m->cost_programs = (m->cost_programs < 0 ? 0 : m->cost_programs) +
+					   (double)host->programs_ns / covered;
+		if (host->process_known)
+			m->cost_process = (m->cost_process < 0 ? 0 : m->cost_process) +
+					  (double)host->process_ns / covered;
+	}
+}
+
+static int name_hosts(struct hl_summary *s, struct hl_err *err)
+{
+	_cleanup_str_ struct hl_str text = { 0 };
+
+	for (size_t i = 0; i < s->n_hosts && i < 3; i++)
+		hl_str_addf(&text, "%s%s", i ? ", " : "", s->hosts[i].name);
+	if (s->n_hosts > 3)
+		hl_str_addf(&text, " and %zu more", s->n_hosts - 3);
+	s->meta.host = hl_str_status(&text) ? NULL : keep(s, text.data);
+	return s->meta.host ? 0 : no_memory(err);
+}
+
+/* Windows and gaps are what a reader must know first. */
+static int say_coverage(struct hl_summary *s, struct hl_err *err)
+{
+	_cleanup_str_ struct hl_str text = { 0 };
+
+	for (uint32_t i = 0; i < s->n_hosts; i++) {
+		const struct host *host = &s->hosts[i];
+
+		hl_str_addf(&text, "%s%s%s", i ? "; " : "", s->n_hosts > 1 ? host->name : "",
+			    s->n_hosts > 1 ? ": " : "");
+		hl_coverage_say(&s->coverage, i, s->meta.start_ns, s->meta.end_ns, 2 * host->window_ns,
+				&text);
+	}
+	if (hl_str_status(&text))
+		return no_memory(err);
+	memmove(s->notes + 1, s->notes, s->n_notes * sizeof(s->notes[0]));
+	s->notes[0] = keep(s, text.data);
+	s->n_notes++;
+	return s->notes[0] ? 0 : no_memory(err);
+}
+
+int hl_summary_finish(struct hl_summary *s, struct hl_profile *profile, struct hl_err *err)
+{
+	struct hl_err note;
+	int code = 0;
+
+	if (s->not_stored &&
+	    add_loss(s, HL_LOSS_LOST, "not stored",
+		     "the agent could not write them: the list of what is missing says when and why",
+		     s->not_stored))
+		return no_memory(err);
+	if (s->least_hz != s->meta.frequency) {
+		(void)hl_err_set(&note, 0,
+				 "recorded at %" PRIu32 " to %" PRIu32
+				 " Hz: a sample does not always stand for the same time",
+				 s->least_hz, s->meta.frequency);
+		code = add_note(s, note.text, err);
+	}
+	sum_hosts(s);
+	if (!code)
+		code = name_hosts(s, err);
+	if (!code)
+		code = say_coverage(s, err);
+	if (!code && s->notes_left_out) {
+		(void)hl_err_set(&note, 0, "%zu more notes were left out", s->notes_left_out);
+		s->notes[s->n_notes] = keep(s, note.text);
+		s->n_notes += s->notes[s->n_notes] != NULL;
+	}
+	s->meta.losses = s->losses;
+	s->meta.n_losses = s->n_losses;
+	s->meta.notes = s->notes;
+	s->meta.n_notes = s->n_notes;
+	if (!code)
+		hl_profile_set_meta(profile, &s->meta);
+	return code;
+}

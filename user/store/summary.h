@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_STORE_SUMMARY_H
+#define HL_STORE_SUMMARY_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct day_reader;
+struct hl_profile;
+
+/* The header of a profile that was read from a store: sums over its windows, and what is missing. */
+struct hl_summary;
+
+/* NULL without memory. All others: 0 or -errno with the reason. hl_summary_free() accepts NULL. */
+struct hl_summary *hl_summary_new(uint64_t since_ns, uint64_t until_ns);
+void hl_summary_free(struct hl_summary *summary);
+
+/* Adds the wanted windows of a day, and its gaps. */
+int hl_summary_add(struct hl_summary *summary, struct day_reader *day, struct hl_err *err);
+/* Notes that the file at @path could not be read; takes the reason from @err. */
+int hl_summary_unread(struct hl_summary *summary, const char *path, struct hl_err *err);
+/* Notes a file that an agent set aside. */
+int hl_summary_aside(struct hl_summary *summary, const char *name, struct hl_err *err);
+/* Notes what is not shown since its event is another. */
+int hl_summary_other_event(struct hl_summary *summary, const char *event, uint64_t windows, uint64_t samples,
+			   struct hl_err *err);
+
+/* How many were added. */
+uint64_t hl_summary_windows(const struct hl_summary *summary);
+/* A sentence about the first file that could not be read, or NULL. */
+const char *hl_summary_why_unread(const struct hl_summary *summary);
+
+/* Sets the header of @profile, whose strings stay the summary's. */
+int hl_summary_finish(struct hl_summary *summary, struct hl_profile *profile, struct hl_err *err);
+
+#endif
