@@ -14,7 +14,7 @@ static void remove_dir(void)
 {
 	char command[192];
 
-	(void)snprintf(command, sizeof(command), "umount -q %s/small; rm -rf '%s'", dir, dir);
+	(void)snprintf(command, sizeof(command), "umount -q %s/small 2>/dev/null; rm -rf '%s'", dir, dir);
 	(void)!system(command);
 }
 
