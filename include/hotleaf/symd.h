@@ -25,7 +25,10 @@ enum hl_symd_type {
 	HL_SYMD_ADD_DEBUG = 2,
 	/* Descriptor 0: /proc/kallsyms. Replaces what was known of the kernel. */
 	HL_SYMD_ADD_KALLSYMS = 3,
-	/* Payload: `count` hl_symd_query. Reply payload: as many hl_symd_answer, in order, then strings. */
+	/*
+	 * Payload: `count` hl_symd_query. Reply payload: as many hl_symd_answer, in order, the hl_symd_inlined of
+	 * all, then strings.
+	 */
 	HL_SYMD_RESOLVE = 4,
 	/* Forgets `file`. */
 	HL_SYMD_DROP_FILE = 5,
@@ -46,6 +49,24 @@ enum hl_symd_type {
 	 * read is not read again. Reply payload: one hl_symd_map_counts. -EFBIG: there is no memory for more.
 	 */
 	HL_SYMD_ADD_MAP = 8,
+	/* Descriptor 0: the file into which dwz moved what is common to `file` and others. -ESTALE: another one. */
+	HL_SYMD_ADD_ALT = 9,
+	/*
+	 * From now on RESOLVE knows inlined functions and lines of `file`, once they are read: in this request.
+	 * Descriptor 0: the running ELF file again. Payload: one hl_symd_lines_limits. Reply payload: one
+	 * hl_symd_lines, and with HL_SYMD_WANT_TABLE the table behind it. -ENODATA: it has no debug information;
+	 * -ETIME, -E2BIG: over a limit.
+	 */
+	HL_SYMD_LINES = 10,
+	/* Descriptor 0: a .dwo file of `file`, for the LINES that follows. Another's does no harm. */
+	HL_SYMD_ADD_DWO = 11,
+	/*
+	 * The files that LINES would need besides. Payload as of LINES. Reply payload: one hl_symd_wanted_list, its
+	 * hl_symd_wanted, then strings.
+	 */
+	HL_SYMD_WANTED = 12,
+	/* As LINES, from the table that a LINES returned. Descriptor 0: a regular file of it. -EBADMSG: damaged. */
+	HL_SYMD_ADD_LINES = 13,
 };
 
 struct hl_symd_request {
@@ -56,7 +77,10 @@ struct hl_symd_request {
 	__u64 length; /* bytes of payload */
 };
 
-#define HL_SYMD_INTEL 1u /* RESOLVE, LIST: Intel syntax instead of AT&T */
+#define HL_SYMD_INTEL        1u     /* RESOLVE, LIST: Intel syntax instead of AT&T */
+#define HL_SYMD_WANT_INLINES 0x100u /* RESOLVE: inlined functions */
+#define HL_SYMD_WANT_LINES   0x200u /* RESOLVE: file and line */
+#define HL_SYMD_WANT_TABLE   0x400u /* LINES: return the table, to be kept */
 
 struct hl_symd_reply {
 	__s32 status; /* 0 or a negative errno; then `error` says what, in one sentence */
@@ -149,12 +173,61 @@ struct hl_symd_answer {
 	__u32 text_len;
 	__u32 module; /* offset of the kernel module's name, length 0: none */
 	__u32 module_len;
-	__u32 first_inlined; /* index of the first inlined frame; reserved, n_inlined is 0 for now */
-	__u32 n_inlined;
-	__u16 flags;     /* HL_SYMD_NAMED, … */
-	__u8 insn_class; /* enum hl_insn_class */
+	__u32 first_inlined; /* index of the innermost inlined function among all; 0 if there is none */
+	__u32 n_inlined;     /* at most HL_SYMD_INLINED_MAX */
+	__u16 flags;         /* HL_SYMD_NAMED, … */
+	__u8 insn_class;     /* enum hl_insn_class */
 	__u8 insn_len;
+	__u32 file; /* offset of the path of the source that the instruction comes from, length 0: not known */
+	__u32 file_len;
+	__u32 line; /* in the innermost function; 0: not known */
+};
+
+#define HL_SYMD_INLINED_MAX 63
+
+/*
+ * A function that was inlined where an answer is: hl_symd_answer.name has the function that holds the code. An
+ * answer's own stand together, innermost first, and those of all answers behind the last answer, in their order.
+ */
+struct hl_symd_inlined {
+	__u32 name; /* offset and length as in hl_symd_answer; length 0: nameless */
+	__u32 name_len;
+	__u32 file; /* where it was called: in the next one, or in the function that holds the code */
+	__u32 file_len;
+	__u32 line;
 	__u32 reserved;
+};
+
+struct hl_symd_lines_limits {
+	__u64 memory;  /* bytes of debug information, inflated, and as much again for the index */
+	__u32 time_ms; /* for this request */
+	__u32 reserved;
+};
+
+struct hl_symd_lines {
+	__u32 n_ranges, n_locations; /* of the table */
+	__u64 length;                /* of the table, in bytes */
+	/* What is not in it: damaged units, functions nested too deeply, units whose .dwo file was not there. */
+	__u32 damaged_units, deep_functions, missing_dwo;
+	__u32 reserved;
+};
+
+#define HL_SYMD_WANTED_MAX 256 /* files named by one reply */
+
+struct hl_symd_wanted_list {
+	__u32 n;
+	__u32 is_cut; /* there are more */
+};
+
+/* A file that the debug information names. Name and directory are whatever the file says. */
+struct hl_symd_wanted {
+	__u32 name;
+	__u32 name_len;
+	__u32 directory; /* what the name is relative to; length 0: the directory of the file that names it */
+	__u32 directory_len;
+	__u8 id[64]; /* build-id of an alternate file, id of a .dwo file */
+	__u32 id_len;
+	__u32 is_alt;
 };
 
 /* Places are file offsets, kernel or raw addresses, as in hl_symd_query. */

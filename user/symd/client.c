@@ -104,11 +104,11 @@ void hl_symd_stats(const struct hl_symd *symd, struct hl_symd_stats *ret)
 	ret->unanswered = symd->unanswered;
 }
 
-int hl_symd_call(struct hl_symd *symd, const struct hl_symd_request *request, const void *payload,
+int hl_symd_call(struct hl_symd *symd, const struct hl_symd_request *request, const void *payload, int fd,
 		 const struct hl_str **ret, struct hl_err *err)
 {
 	struct hl_symd_reply reply = { 0 };
-	int r = call(symd, request, payload, -1, &reply, err);
+	int r = call(symd, request, payload, fd, &reply, err);
 
 	*ret = &symd->payload;
 	return r;
@@ -223,43 +223,92 @@ static bool take_answer(struct hl_symd_answer *a, size_t first, size_t payload_l
 {
 	if (!rebase(&a->name, a->name_len, first, payload_len, base) ||
 	    !rebase(&a->text, a->text_len, first, payload_len, base) ||
-	    !rebase(&a->module, a->module_len, first, payload_len, base))
+	    !rebase(&a->module, a->module_len, first, payload_len, base) ||
+	    !rebase(&a->file, a->file_len, first, payload_len, base))
 		return false;
-	return a->n_inlined == 0 && a->first_inlined == 0 && (a->flags & ~KNOWN_FLAGS) == 0 &&
-	       a->insn_class <= MAX_CLASS && a->insn_len <= MAX_INSN &&
+	return (a->flags & ~KNOWN_FLAGS) == 0 && a->insn_class <= MAX_CLASS && a->insn_len <= MAX_INSN &&
 	       !(a->flags & HL_SYMD_NAMED) == !a->name_len && !(a->flags & HL_SYMD_MODULE) == !a->module_len;
+}
+
+/*
+ * What was inlined in @n answers, in order, stands behind them: how much that is. The numbers of the first ones
+ * become those of the caller, who has @base already. False if they do not follow each other.
+ */
+static bool count_inlined(struct hl_symd_answer *answers, size_t n, size_t base, size_t *ret)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct hl_symd_answer *a = &answers[i];
+
+		if (a->n_inlined > HL_SYMD_INLINED_MAX || a->first_inlined != (a->n_inlined ? count : 0))
+			return false;
+		a->first_inlined = a->n_inlined ? (uint32_t)(base + count) : 0;
+		count += a->n_inlined;
+	}
+	*ret = count;
+	return true;
+}
+
+static int take_inlined(const struct hl_str *payload, size_t at, size_t n, struct hl_symd_answers *ret,
+			struct hl_err *err)
+{
+	size_t first = at + n * sizeof(*ret->inlined);
+	struct hl_symd_inlined *inlined;
+	int r = hl_grow(&ret->inlined, &ret->inlined_cap, ret->n_inlined + n, sizeof(*ret->inlined),
+			UINT32_MAX);
+
+	if (r < 0)
+		return hl_err_errno(err, r, "no room for symd's answers");
+	if (n)
+		memcpy(&ret->inlined[ret->n_inlined], payload->data + at, n * sizeof(*inlined));
+	for (size_t i = 0; i < n; i++) {
+		inlined = &ret->inlined[ret->n_inlined + i];
+		if (!rebase(&inlined->name, inlined->name_len, first, payload->len, ret->strings_len) ||
+		    !rebase(&inlined->file, inlined->file_len, first, payload->len, ret->strings_len))
+			return hl_err_set(err, -EPROTO, "symd's inlined function %zu is damaged", i);
+	}
+	return 0;
 }
 
 /* Appends the @n answers of the last reply to @ret. */
 static int take_answers(struct hl_symd *symd, size_t n, struct hl_symd_answers *ret, struct hl_err *err)
 {
-	size_t first = n * sizeof(struct hl_symd_answer), more, i;
+	size_t first = n * sizeof(struct hl_symd_answer), n_inlined = 0, more, i;
+	const struct hl_str *payload = &symd->payload;
 	int r;
 
-	if (symd->payload.len < first)
-		return hl_err_set(err, -EPROTO, "symd sent %zu bytes for %zu answers", symd->payload.len, n);
-	more = symd->payload.len - first;
+	if (payload->len < first)
+		return hl_err_set(err, -EPROTO, "symd sent %zu bytes for %zu answers", payload->len, n);
+	memcpy(&ret->items[ret->n], payload->data, first);
+	if (!count_inlined(&ret->items[ret->n], n, ret->n_inlined, &n_inlined) ||
+	    (payload->len - first) / sizeof(*ret->inlined) < n_inlined)
+		return hl_err_set(err, -EPROTO, "symd's inlined functions do not add up");
+	r = take_inlined(payload, first, n_inlined, ret, err);
+	if (r < 0)
+		return r;
+	first += n_inlined * sizeof(*ret->inlined);
+	more = payload->len - first;
 	r = hl_grow(&ret->strings, &ret->strings_cap, ret->strings_len + more, 1, UINT32_MAX);
 	if (r < 0)
 		return hl_err_errno(err, r, "no room for symd's answers");
-	memcpy(&ret->items[ret->n], symd->payload.data, first);
 	for (i = 0; i < n; i++)
-		if (!take_answer(&ret->items[ret->n + i], first, symd->payload.len, ret->strings_len))
+		if (!take_answer(&ret->items[ret->n + i], first, payload->len, ret->strings_len))
 			return hl_err_set(err, -EPROTO, "symd's answer %zu is damaged", i);
 	if (more)
-		memcpy(ret->strings + ret->strings_len, symd->payload.data + first, more);
+		memcpy(ret->strings + ret->strings_len, payload->data + first, more);
 	ret->strings_len += more;
+	ret->n_inlined += n_inlined;
 	ret->n += n;
 	return 0;
 }
 
-int hl_symd_ask(struct hl_symd *symd, const struct hl_symd_query *queries, size_t n, bool intel,
+int hl_symd_ask(struct hl_symd *symd, const struct hl_symd_query *queries, size_t n, uint32_t flags,
 		struct hl_symd_answers *ret, struct hl_err *err)
 {
-	struct hl_symd_request request = { .type = HL_SYMD_RESOLVE,
-					   .count = (uint32_t)n,
-					   .flags = intel ? HL_SYMD_INTEL : 0,
-					   .length = n * sizeof(*queries) };
+	struct hl_symd_request request = {
+		.type = HL_SYMD_RESOLVE, .count = (uint32_t)n, .flags = flags, .length = n * sizeof(*queries)
+	};
 	struct hl_symd_reply reply = { 0 };
 	int r = call(symd, &request, queries, -1, &reply, err);
 
@@ -281,32 +330,32 @@ void hl_symd_leave_unanswered(struct hl_symd *symd, const struct hl_symd_query *
 	symd->unanswered++;
 }
 
-int hl_symd_resolve(struct hl_symd *symd, const struct hl_symd_query *queries, size_t n, bool intel,
+int hl_symd_resolve(struct hl_symd *symd, const struct hl_symd_query *queries, size_t n, uint32_t flags,
 		    struct hl_symd_answers *ret, struct hl_err *err)
 {
 	size_t i, here;
 	int r;
 
-	ret->n = 0;
-	ret->strings_len = 0;
+	ret->n = ret->n_inlined = ret->strings_len = 0;
 	r = hl_grow(&ret->items, &ret->cap, n, sizeof(*ret->items), UINT32_MAX);
 	if (r < 0)
 		return hl_err_errno(err, r, "no room for %zu answers", n);
 	for (i = 0; i < n && r == 0; i += here) {
 		here = n - i < HL_SYMD_QUERIES_MAX ? n - i : HL_SYMD_QUERIES_MAX;
-		r = hl_symd_ask(symd, queries + i, here, intel, ret, err);
+		r = hl_symd_ask(symd, queries + i, here, flags, ret, err);
 		/* A transport that says whom it trusts has another server by now. */
 		if (r < 0 && symd->transport.distrust)
-			r = hl_symd_rescue(symd, queries + i, here, intel, ret, err);
+			r = hl_symd_rescue(symd, queries + i, here, flags, ret, err);
 	}
 	if (r < 0)
-		ret->n = ret->strings_len = 0;
+		ret->n = ret->n_inlined = ret->strings_len = 0;
 	return r;
 }
 
 void hl_symd_answers_done(struct hl_symd_answers *answers)
 {
 	free(answers->items);
+	free(answers->inlined);
 	free(answers->strings);
 	*answers = (struct hl_symd_answers){ 0 };
 }

@@ -84,23 +84,51 @@ int hl_symd_add_map(struct hl_symd *symd, uint32_t process, int fd, const struct
 		    struct hl_symd_map_counts *ret, struct hl_err *err);
 
 /*
- * Answers, checked: every offset and length lies inside @strings. Owned by the caller, zero-initialised
+ * Answers, checked: every offset and length lies inside @strings, and what was inlined in an answer inside
+ * @inlined. Owned by the caller, zero-initialised
  * before the first use, reused from call to call, released by hl_symd_answers_done().
  */
 struct hl_symd_answers {
 	struct hl_symd_answer *items;
 	size_t n, cap;
+	struct hl_symd_inlined *inlined;
+	size_t n_inlined, inlined_cap;
 	char *strings;
 	size_t strings_len, strings_cap;
 };
 
 /*
- * Answers @n queries in order. Returns 0 or -errno; on failure @ret holds no answers. A query that no server
+ * Answers @n queries in order; @flags are HL_SYMD_INTEL, HL_SYMD_WANT_INLINES and HL_SYMD_WANT_LINES, of which the
+ * last two take effect in files for which hl_symd_lines() succeeded. Returns 0 or -errno; on failure @ret holds no answers. A query that no server
  * survives is answered with its own address and nothing else, and counted.
  */
-int hl_symd_resolve(struct hl_symd *symd, const struct hl_symd_query *queries, size_t n, bool intel,
+int hl_symd_resolve(struct hl_symd *symd, const struct hl_symd_query *queries, size_t n, uint32_t flags,
 		    struct hl_symd_answers *ret, struct hl_err *err);
 void hl_symd_answers_done(struct hl_symd_answers *answers);
+
+/*
+ * Reads inlined functions and lines of @file; @fd is the running file again. @ret is filled on success. With
+ * @ret_table, that is the table, to be released with free(). -ENODATA: no debug information; -ETIME, -E2BIG: over
+ * @limits; answers then stay as they were.
+ */
+int hl_symd_lines(struct hl_symd *symd, uint32_t file, int fd, const struct hl_symd_lines_limits *limits,
+		  struct hl_symd_lines *ret, uint8_t **ret_table, struct hl_err *err);
+/* The same from such a table, in the regular file @fd. -EBADMSG if that is damaged. */
+int hl_symd_add_lines(struct hl_symd *symd, uint32_t file, int fd, struct hl_symd_lines *ret,
+		      struct hl_err *err);
+
+/* What is wanted besides, checked as answers are; strings may hold any bytes but are bounded. Zero is empty. */
+struct hl_symd_wants {
+	struct hl_symd_wanted_list head;
+	struct hl_symd_wanted *items;
+	char *strings;
+};
+/* The files that hl_symd_lines() needs besides. @ret is replaced, released with hl_symd_wants_done(). */
+int hl_symd_find_wanted(struct hl_symd *symd, uint32_t file, const struct hl_symd_lines_limits *limits,
+			struct hl_symd_wants *ret, struct hl_err *err);
+void hl_symd_wants_done(struct hl_symd_wants *wants);
+/* Gives such a file. -ESTALE: an alternate file of another build. */
+int hl_symd_add_wanted(struct hl_symd *symd, uint32_t file, bool is_alt, int fd, struct hl_err *err);
 
 /* A function's instructions, in the order of their addresses. Checked, as answers are. Zero is empty. */
 struct hl_symd_listing {

@@ -103,6 +103,6 @@ int hl_symd_list_function(struct hl_symd *symd, const struct hl_symd_list_query 
 	if (r < 0)
 		return hl_err_errno(err, r, "no memory for a listing");
 	request.length = payload.len;
-	r = hl_symd_call(symd, &request, payload.data, &answer, err);
+	r = hl_symd_call(symd, &request, payload.data, -1, &answer, err);
 	return hl_symd_checked(symd, r < 0 ? r : take_listing(answer, ret, err));
 }

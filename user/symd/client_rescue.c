@@ -50,13 +50,13 @@ static size_t count_alike(const struct turn *turns, size_t n)
 }
 
 static void ask_in_parts(struct hl_symd *symd, const struct hl_symd_query *queries, const struct turn *turns,
-			 size_t n, bool intel, struct hl_symd_answers *ret)
+			 size_t n, uint32_t flags, struct hl_symd_answers *ret)
 {
 	size_t at = 0, part = count_alike(turns, n);
 	unsigned int failures = 0;
 
 	while (at < n) {
-		if (failures < MAX_FAILURES && !hl_symd_ask(symd, queries + at, part, intel, ret, NULL)) {
+		if (failures < MAX_FAILURES && !hl_symd_ask(symd, queries + at, part, flags, ret, NULL)) {
 			at += part;
 			part = count_alike(turns + at, n - at);
 		} else if (failures < MAX_FAILURES && part > 1) {
@@ -70,7 +70,7 @@ static void ask_in_parts(struct hl_symd *symd, const struct hl_symd_query *queri
 	}
 }
 
-int hl_symd_rescue(struct hl_symd *symd, const struct hl_symd_query *queries, size_t n, bool intel,
+int hl_symd_rescue(struct hl_symd *symd, const struct hl_symd_query *queries, size_t n, uint32_t flags,
 		   struct hl_symd_answers *ret, struct hl_err *err)
 {
 	_cleanup_free_ struct turn *turns = calloc(n, sizeof(*turns));
@@ -81,7 +81,7 @@ int hl_symd_rescue(struct hl_symd *symd, const struct hl_symd_query *queries, si
 	if (!turns || !sorted || !answers)
 		return hl_err_errno(err, -ENOMEM, "no room for %zu answers", n);
 	sort(queries, n, turns, sorted);
-	ask_in_parts(symd, sorted, turns, n, intel, ret);
+	ask_in_parts(symd, sorted, turns, n, flags, ret);
 	memcpy(answers, place, n * sizeof(*answers));
 	for (size_t i = 0; i < n; i++)
 		place[turns[i].index] = answers[i];

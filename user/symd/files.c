@@ -21,6 +21,11 @@ static void known_free(struct hl_symd_known *known)
 	hl_symbols_free(known->symbols);
 	hl_elf_free(known->elf);
 	hl_elf_free(known->debug);
+	hl_elf_free(known->alt);
+	for (size_t i = 0; i < known->n_dwos; i++)
+		hl_elf_free(known->dwos[i]);
+	free(known->dwos);
+	free(known->lines);
 	free(known);
 }
 HL_DEFINE_CLEANUP(struct hl_symd_known, known_free)
@@ -149,8 +154,22 @@ int hl_symd_files_add_debug(struct hl_symd_files *files, uint32_t number, int fd
 	hl_elf_free(known->debug);
 	known->symbols = symbols;
 	known->debug = TAKE_PTR(debug);
+	free(known->lines);
+	known->lines = NULL;
 	make_room(files, 0);
 	return 0;
+}
+
+void hl_symd_files_drop_pending(struct hl_symd_files *files, struct hl_symd_known *known)
+{
+	files->n_pending -= (known->alt != NULL) + known->n_dwos;
+	hl_elf_free(known->alt);
+	known->alt = NULL;
+	while (known->n_dwos)
+		hl_elf_free(known->dwos[--known->n_dwos]);
+	free(known->dwos);
+	known->dwos = NULL;
+	known->cap_dwos = 0;
 }
 
 void hl_symd_files_drop(struct hl_symd_files *files, uint32_t number)
@@ -158,6 +177,7 @@ void hl_symd_files_drop(struct hl_symd_files *files, uint32_t number)
 	if (number >= files->n || !files->items[number])
 		return;
 	files->n_open -= count_open(files->items[number]);
+	hl_symd_files_drop_pending(files, files->items[number]);
 	known_free(files->items[number]);
 	files->items[number] = NULL;
 }

@@ -15,6 +15,10 @@ struct hl_symbols;
 struct hl_symd_known {
 	struct hl_elf *elf, *debug; /* debug: NULL if none was given */
 	struct hl_symbols *symbols;
+	struct hl_elf *alt, **dwos; /* given for the table below, until it is built */
+	size_t n_dwos, cap_dwos;
+	uint8_t *lines; /* a table of symbol/inlines.h, or NULL */
+	size_t lines_len;
 	uint64_t used; /* when it was last asked for, in requests */
 };
 
@@ -22,7 +26,8 @@ struct hl_symd_known {
 struct hl_symd_files {
 	struct hl_symd_known **items; /* by number; NULL: unknown */
 	size_t n, cap;
-	size_t n_open; /* descriptors held */
+	size_t n_open;    /* descriptors held */
+	size_t n_pending; /* of alternate and .dwo files, besides */
 	uint64_t now;
 };
 
@@ -35,6 +40,8 @@ int hl_symd_files_add(struct hl_symd_files *files, uint32_t number, int fd, stru
 		      struct hl_err *err);
 /* Gives file @number the debug file at @fd; -ESTALE if that is another build's. */
 int hl_symd_files_add_debug(struct hl_symd_files *files, uint32_t number, int fd, struct hl_err *err);
+/* Closes what was given for a table of lines. */
+void hl_symd_files_drop_pending(struct hl_symd_files *files, struct hl_symd_known *known);
 void hl_symd_files_drop(struct hl_symd_files *files, uint32_t number);
 
 #endif

@@ -12,6 +12,7 @@
 #include "insn/insn.h"
 #include "symbol/codemap.h"
 #include "symbol/demangle.h"
+#include "symbol/inlines.h"
 #include "symbol/kallsyms.h"
 #include "symbol/symbol.h"
 #include "symd/files.h"
@@ -28,10 +29,12 @@ struct seen {
 struct batch {
 	struct hl_symd_sources *sources;
 	struct hl_str *payload;
-	bool intel;
+	bool intel, inlines, lines; /* what is wanted */
 	struct hl_index index;
 	struct seen *seen;
 	size_t n_seen, cap_seen;
+	struct hl_symd_inlined *inlined;
+	size_t n_inlined, cap_inlined;
 };
 
 /* What a query's address belongs to: one of the three, or none. */
@@ -49,7 +52,7 @@ struct function {
 	uint64_t key;
 	uint32_t name; /* of a file */
 	const char *kernel_name, *module;
-	const char *told_name; /* of made code */
+	const char *told_name; /* of made code, inlined functions */
 	size_t told_len;
 	bool named;
 };
@@ -57,6 +60,9 @@ struct function {
 /* Keys of names of made code; file numbers stay below the one, kernel addresses have the sign bit set. */
 #define MAP_KEY      (UINT64_C(1) << 62)
 #define MAP_KEY_KIND 61
+/* Keys of strings of a table of lines: names of functions, and paths. */
+#define NAME_KEY     (UINT64_C(1) << 60)
+#define PATH_KEY     (UINT64_C(1) << 59)
 
 static int same_key(const void *ctx, uint32_t position)
 {
@@ -119,31 +125,98 @@ static void add_name(const struct place *place, const struct function *f, struct
 		(void)hl_symbols_add_name(place->known->symbols, f->name, out);
 }
 
+/* The string that is or will be under @key; 1: it is new, its offset the end of the payload. */
+static int find_seen(struct batch *b, uint64_t key, uint32_t *ret)
+{
+	uint64_t hash = hl_hash(&key, sizeof(key), 0);
+	const void *ctx[2] = { b, &key };
+	int r;
+
+	*ret = hl_index_find(&b->index, hash, same_key, ctx);
+	if (*ret != HL_INDEX_NONE)
+		return 0;
+	r = hl_grow(&b->seen, &b->cap_seen, b->n_seen + 1, sizeof(*b->seen), UINT32_MAX);
+	if (r == 0)
+		r = hl_index_add(&b->index, hash, (uint32_t)b->n_seen);
+	if (r < 0)
+		return r;
+	*ret = (uint32_t)b->n_seen;
+	b->seen[b->n_seen++] = (struct seen){ .key = key, .offset = (uint32_t)b->payload->len };
+	return 1;
+}
+
 /* Puts the name of @f into the strings, once a batch. */
 static int intern_name(struct batch *b, const struct place *place, const struct function *f,
 		       uint32_t *ret_offset, uint32_t *ret_len)
 {
-	uint64_t hash = hl_hash(&f->key, sizeof(f->key), 0);
-	const void *ctx[2] = { b, &f->key };
-	uint32_t found = hl_index_find(&b->index, hash, same_key, ctx);
-	struct seen *seen;
-	int r;
+	uint32_t found;
+	int r = find_seen(b, f->key, &found);
 
-	if (found == HL_INDEX_NONE) {
-		r = hl_grow(&b->seen, &b->cap_seen, b->n_seen + 1, sizeof(*b->seen), UINT32_MAX);
-		if (r == 0)
-			r = hl_index_add(&b->index, hash, (uint32_t)b->n_seen);
-		if (r < 0)
-			return r;
-		seen = &b->seen[b->n_seen];
-		*seen = (struct seen){ .key = f->key, .offset = (uint32_t)b->payload->len };
-		found = (uint32_t)b->n_seen++;
+	if (r < 0)
+		return r;
+	if (r == 1) {
 		add_name(place, f, b->payload);
-		seen->len = (uint32_t)b->payload->len - seen->offset;
+		b->seen[found].len = (uint32_t)b->payload->len - b->seen[found].offset;
 	}
 	*ret_offset = b->seen[found].offset;
 	*ret_len = b->seen[found].len;
 	return 0;
+}
+
+static int intern_path(struct batch *b, const struct place *place, const struct hl_inlines_frame *frame,
+		       uint32_t *ret_offset, uint32_t *ret_len)
+{
+	uint32_t found;
+	int r = find_seen(b, PATH_KEY | (uint64_t)place->file << 32 | frame->file_id, &found);
+
+	if (r < 0)
+		return r;
+	if (r == 1) {
+		hl_str_adds(b->payload, frame->file);
+		b->seen[found].len = (uint32_t)b->payload->len - b->seen[found].offset;
+	}
+	*ret_offset = b->seen[found].offset;
+	*ret_len = b->seen[found].len;
+	return 0;
+}
+
+static int add_inlined(struct batch *b, const struct place *place, const struct hl_inlines_frame *frame,
+		       const struct hl_inlines_frame *caller)
+{
+	struct function f = { .key = NAME_KEY | (uint64_t)place->file << 32 | frame->function_id,
+			      .told_name = frame->function,
+			      .told_len = strlen(frame->function) };
+	struct hl_symd_inlined *inlined;
+	int r = hl_grow(&b->inlined, &b->cap_inlined, b->n_inlined + 1, sizeof(*b->inlined), UINT32_MAX);
+
+	if (r < 0)
+		return r;
+	inlined = &b->inlined[b->n_inlined++];
+	*inlined = (struct hl_symd_inlined){ .line = b->lines ? caller->line : 0 };
+	r = intern_name(b, place, &f, &inlined->name, &inlined->name_len);
+	if (r == 0 && b->lines)
+		r = intern_path(b, place, caller, &inlined->file, &inlined->file_len);
+	return r;
+}
+
+/* Innermost first; the last frame is the function that holds the code, whose name is known better. */
+static int locate_answer(struct batch *b, const struct place *place, struct hl_symd_answer *answer)
+{
+	struct hl_inlines_frame frames[HL_INLINES_DEPTH];
+	size_t n = hl_inlines_find(place->known->lines, answer->address, frames);
+	int r = 0;
+
+	if (n && b->lines) {
+		r = intern_path(b, place, &frames[0], &answer->file, &answer->file_len);
+		answer->line = frames[0].line;
+	}
+	if (n < 2 || !b->inlines)
+		return r;
+	answer->first_inlined = (uint32_t)b->n_inlined;
+	answer->n_inlined = (uint32_t)n - 1;
+	for (size_t i = 0; i + 1 < n && r == 0; i++)
+		r = add_inlined(b, place, &frames[i], &frames[i + 1]);
+	return r;
 }
 
 static int name_answer(struct batch *b, const struct place *place, struct hl_symd_answer *answer)
@@ -346,6 +419,9 @@ static int answer_one(struct batch *b, const struct hl_symd_query *query, struct
 	answer->function = answer->address;
 	if (!(answer->flags & HL_SYMD_UNMAPPED))
 		r = name_answer(b, &place, answer);
+	if (r == 0 && place.known && place.known->lines && (b->inlines || b->lines) &&
+	    !(answer->flags & HL_SYMD_UNMAPPED))
+		r = locate_answer(b, &place, answer);
 	if (r == 0 && (query->flags & HL_SYMD_WANT_TEXT))
 		r = decode_answer(b, &place, query, answer);
 	if (query->place == HL_SYMD_KERNEL && (query->flags & HL_SYMD_SW_CLOCK) &&
@@ -355,10 +431,43 @@ static int answer_one(struct batch *b, const struct hl_symd_query *query, struct
 	return r < 0 ? r : hl_str_status(b->payload);
 }
 
-int hl_symd_resolve_all(struct hl_symd_sources *sources, const void *bytes, size_t n, bool intel,
+/* Puts what was inlined between the answers and the strings, whose offsets all grow by that. */
+static int insert_inlined(struct batch *b, size_t n)
+{
+	size_t at = n * sizeof(struct hl_symd_answer), len = b->n_inlined * sizeof(*b->inlined);
+	struct hl_symd_answer *answers;
+	struct hl_str *out = b->payload;
+
+	if (len == 0)
+		return 0;
+	/* Room for it, then everything behind the answers moves up. */
+	hl_str_add(out, b->inlined, len);
+	if (hl_str_status(out) < 0)
+		return -ENOMEM;
+	memmove(out->data + at + len, out->data + at, out->len - len - at);
+	for (size_t i = 0; i < b->n_inlined; i++) {
+		b->inlined[i].name += (uint32_t)len;
+		b->inlined[i].file += (uint32_t)len;
+	}
+	memcpy(out->data + at, b->inlined, len);
+	answers = (struct hl_symd_answer *)(void *)out->data;
+	for (size_t i = 0; i < n; i++) {
+		answers[i].name += (uint32_t)len;
+		answers[i].text += (uint32_t)len;
+		answers[i].module += (uint32_t)len;
+		answers[i].file += (uint32_t)len;
+	}
+	return 0;
+}
+
+int hl_symd_resolve_all(struct hl_symd_sources *sources, const void *bytes, size_t n, uint32_t flags,
 			struct hl_str *ret_payload)
 {
-	struct batch b = { .sources = sources, .payload = ret_payload, .intel = intel };
+	struct batch b = { .sources = sources,
+			   .payload = ret_payload,
+			   .intel = flags & HL_SYMD_INTEL,
+			   .inlines = flags & HL_SYMD_WANT_INLINES,
+			   .lines = flags & HL_SYMD_WANT_LINES };
 	struct hl_symd_answer answer = { 0 };
 	struct hl_symd_query query;
 	size_t i;
@@ -375,7 +484,10 @@ int hl_symd_resolve_all(struct hl_symd_sources *sources, const void *bytes, size
 		if (r == 0)
 			memcpy(ret_payload->data + i * sizeof(answer), &answer, sizeof(answer));
 	}
+	if (r == 0)
+		r = insert_inlined(&b, n);
 	hl_index_done(&b.index);
 	free(b.seen);
+	free(b.inlined);
 	return r;
 }

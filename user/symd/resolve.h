@@ -4,8 +4,8 @@
 
 /* Queries to answers; private to this folder. */
 
-#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <hotleaf/symd.h>
 
@@ -24,10 +24,10 @@ struct hl_symd_sources {
 };
 
 /*
- * Answers @n queries at @bytes, which need not be aligned: replaces @ret_payload by the answers and their
- * strings. 0 or -ENOMEM.
+ * Answers @n queries at @bytes, which need not be aligned: replaces @ret_payload by the answers, what was
+ * inlined, and their strings. @flags are the request's. 0 or -ENOMEM.
  */
-int hl_symd_resolve_all(struct hl_symd_sources *sources, const void *bytes, size_t n, bool intel,
+int hl_symd_resolve_all(struct hl_symd_sources *sources, const void *bytes, size_t n, uint32_t flags,
 			struct hl_str *ret_payload);
 
 #endif

@@ -15,6 +15,7 @@
 #include "symbol/symbol.h"
 #include "symd/files.h"
 #include "symd/identity.h"
+#include "symd/lines.h"
 #include "symd/list.h"
 #include "symd/maps.h"
 #include "symd/resolve.h"
@@ -119,8 +120,7 @@ static int resolve(struct hl_symd_server *server, const struct hl_symd_request *
 	if (request->count > HL_SYMD_QUERIES_MAX || len != request->count * sizeof(struct hl_symd_query))
 		return hl_err_set(err, -EINVAL, "a request with %u queries has %zu bytes", request->count,
 				  len);
-	if (hl_symd_resolve_all(&server->sources, payload, request->count, request->flags & HL_SYMD_INTEL,
-				ret_payload) < 0)
+	if (hl_symd_resolve_all(&server->sources, payload, request->count, request->flags, ret_payload) < 0)
 		return hl_err_errno(err, -ENOMEM, "cannot answer %u queries", request->count);
 	return 0;
 }
@@ -164,6 +164,12 @@ static int handle(struct hl_symd_server *server, const struct hl_symd_request *r
 		return unwind(request->file, fd, ret_payload, err);
 	case HL_SYMD_ADD_MAP:
 		return add_map(server, request->file, payload, len, fd, ret_payload, err);
+	case HL_SYMD_ADD_ALT:
+	case HL_SYMD_ADD_DWO:
+	case HL_SYMD_LINES:
+	case HL_SYMD_WANTED:
+	case HL_SYMD_ADD_LINES:
+		return hl_symd_lines_handle(&server->files, request, payload, len, fd, ret_payload, err);
 	case HL_SYMD_LIST:
 		return hl_symd_list(&server->sources, payload, len, request->flags & HL_SYMD_INTEL,
 				    ret_payload, err);
