@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: all */
+/* needs: all tests/symdchild */
 #include "command/kernel_names.h"
 
 #include "base/err.h"

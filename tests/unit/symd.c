@@ -181,10 +181,10 @@ BOTH_WAYS(names_and_text_of_a_file)
 	CHECK_STR(ask(symd, &q), "callee(int) 401040+20 | nop");
 	q.where = 0x1030;
 	CHECK_STR(ask(symd, &q), " 401030+0 | nop");
-	/* The sample's own bytes go before the file's. */
+	/* The sample's own bytes go before the file's, from which they differ. */
 	memcpy(q.code, "\xeb\x11", 2);
 	q.code_len = 2;
-	CHECK_STR(ask(symd, &q), " 401030+0 | jmp 401043 <callee(int)+0x3>");
+	CHECK_STR(ask(symd, &q), " 401030+0 | jmp 401043 <callee(int)+0x3> (40)");
 	q.flags = 0;
 	CHECK_STR(ask(symd, &q), " 401030+0 | ");
 	q.where = 0x9000;

@@ -27,7 +27,7 @@ struct annotate {
 };
 
 static const struct hl_option options[] = {
-	HL_RECORDING_WHAT(struct annotate),
+	HL_RECORDING_WHAT(struct annotate, NULL),
 	HL_HEADING("What is written"),
 	{ "output", 'o', HL_STRING(struct annotate, output), .metavar = "FILE",
 	  .help = "write the text there; without it to standard output" },

@@ -20,7 +20,7 @@ struct record {
 static const char *const leaf_names[] = { "insn", "function", NULL };
 
 static const struct hl_option options[] = {
-	HL_RECORDING_WHAT(struct record),
+	HL_RECORDING_WHAT(struct record, "COMMAND"),
 	HL_HEADING("What is written"),
 	{ "output", 'o', HL_STRINGS(struct record, outputs), .metavar = "FILE",
 	  .help = "format by extension: .html .svg .folded .txt .pb.gz; - is stdout; may be given several "

@@ -29,11 +29,14 @@ struct hl_recording_options {
 enum { HL_SYNTAX_ATT, HL_SYNTAX_INTEL };
 extern const char *const hl_recording_syntaxes[];
 
-/* Rows of a command whose config struct has a field `recording` of the struct above. */
+/*
+ * Rows of a command whose config struct has a field `recording` of the struct above; @operands that -p
+ * excludes, or NULL.
+ */
 /* clang-format off */
-#define HL_RECORDING_WHAT(config)  \
+#define HL_RECORDING_WHAT(config, operands)  \
 	HL_HEADING("What is sampled"),  \
-	{ "pid", 'p', HL_NUMBERS(config, recording.pids), .min = 1, .max = 4194304, .rejects = "COMMAND",  \
+	{ "pid", 'p', HL_NUMBERS(config, recording.pids), .min = 1, .max = 4194304, .rejects = operands,  \
 	  .metavar = "PID,…", .help = "these processes and their descendants only" },  \
 	{ "duration", 'd', HL_SECONDS(config, recording.duration_ns), .min = 1000000,  \
 	  .max = 86400 * HL_SECOND_NS, .metavar = "SECONDS",  \
