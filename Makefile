@@ -102,11 +102,12 @@ $(O)/tests/workload/%: tests/workload/%.c
 
 $(O)/tests/page/make_page: $(O)/tests/page/make_page.o $(foreach f,base profile render,$(call objs,$(f)))
 	$(call say,LINK,$@) $(LINK) $^ $(LIBS_render) -o $@
-$(O)/tests/bench/cost.o: $(O)/tests/bench/baseline.skel.h
-bench: $(addprefix $(O)/,hotleaf tests/bench/cost tests/bench/symbols tests/workload/load) ## timings beside other tools, printed as tables
-	$(Q)O=$(O) $(O)/tests/bench/cost && $(O)/tests/bench/symbols
-bench-unwind: $(O)/hotleaf $(O)/tests/workload/frames ## user stacks beside those of perf
-	$(Q)O=$(O) tests/bench/unwind
+BENCHES    := $(addprefix $(O)/,$(filter tests/bench/%,$(TEST_NAMES)))
+$(BENCHES:=.o): $(patsubst %.bpf.c,$(O)/%.skel.h,$(wildcard tests/bench/*.bpf.c))
+bench: $(O)/hotleaf $(BENCHES) $(O)/tests/workload/load ## timings beside other tools, printed as tables
+	$(Q)O=$(O) tests/bench/all
+bench-unwind: $(O)/hotleaf $(O)/tests/bench/walk $(O)/tests/workload/frames ## user stacks beside those of perf
+	$(Q)$(O)/tests/bench/walk && O=$(O) tests/bench/unwind
 unit: $(UNIT) ## the unit tests alone (SAN=1 O=build/asan: under ASan and UBSan)
 	$(Q)tests/run $^
 page: $(O)/tests/page/make_page ## the tests of the HTML page, in node and in a browser

@@ -194,6 +194,7 @@ static __always_inline void sample_user(struct bpf_perf_event_data *ctx, struct 
 		else if (user_mode || append_frame(s))
 			walk_on(s);
 	}
+	mapping_end(s);
 	s->key.user_stack = keep_stack(on_side);
 }
 

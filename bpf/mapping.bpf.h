@@ -205,6 +205,8 @@ static __always_inline void mapping_begin(struct scratch *s, struct mm_struct *m
 	int i;
 
 	s->mm = (__u64)mm;
+	s->found.end = 0;
+	s->n_hits = 0;
 	if (s->owner.mm == now.mm && s->owner.start_stack == now.start_stack &&
 	    s->owner.exec_vm == now.exec_vm && s->owner.map_count == now.map_count &&
 	    s->owner.lock_seq == now.lock_seq && s->owner.generation == now.generation &&
@@ -213,6 +215,12 @@ static __always_inline void mapping_begin(struct scratch *s, struct mm_struct *m
 	s->owner = now;
 	for (i = 0; i < MAPPING_CACHE; i++)
 		s->cache[i].end = 0;
+}
+
+/* Counts what find_mapping() found at once since mapping_begin(). */
+static __always_inline void mapping_end(const struct scratch *s)
+{
+	count_more(HL_COUNTER_MAPPING_HIT, s->n_hits);
 }
 
 /* Finds the mapping that covers @address, into scratch.found. Its kind, MAPPING_NONE also where none is. */
@@ -224,15 +232,19 @@ __noinline int find_mapping(__u64 address)
 
 	if (!s)
 		return MAPPING_NONE;
+	s->n_hits++;
+	/* Callers often lie in the same file. */
+	if (address >= s->found.start && address < s->found.end)
+		return s->found.kind;
 	for (i = 0; i < MAPPING_CACHE; i++) {
 		struct mapping *m = &s->cache[i];
 
 		if (address >= m->start && address < m->end) {
 			s->found = *m;
-			count_more(HL_COUNTER_MAPPING_HIT, 1);
 			return s->found.kind;
 		}
 	}
+	s->n_hits--;
 	count_more(HL_COUNTER_MAPPING_MISS, 1);
 	s->found.end = 0;
 	s->found.kind = MAPPING_NONE;

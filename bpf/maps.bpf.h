@@ -141,6 +141,7 @@ struct scratch {
 	struct mapping cache[MAPPING_CACHE];
 	struct mapping found;
 	__u64 cache_next;
+	__u64 n_hits; /* lookups that needed no search in the tree */
 	__u64 mm;
 	__u64 vma;
 	__u64 node[NODE_WORDS];
