@@ -131,6 +131,7 @@ static int sample(struct hl_recording *run, struct hl_err *err)
 {
 	bool follows_command = run->child.pid > 0;
 	uint64_t length = run->config->duration_ns, start = hl_monotonic_ns(), elapsed;
+	uint64_t kept_from = run->config->leave_out_ns;
 	bool end = false;
 	int code = 0;
 
@@ -142,7 +143,10 @@ static int sample(struct hl_recording *run, struct hl_err *err)
 			break;
 		end = wait_a_second(run, length - elapsed) || !targets_alive(run);
 		code = hl_session_drain(run->session, &run->window, err);
-		show_progress(run, hl_monotonic_ns() - start);
+		elapsed = hl_monotonic_ns() - start;
+		if (kept_from && elapsed < kept_from + HL_SECOND_NS / 2)
+			hl_window_done(&run->window);
+		show_progress(run, elapsed);
 	}
 	return code;
 }

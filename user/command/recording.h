@@ -18,7 +18,7 @@ struct hl_symd;
 struct hl_recording_options {
 	bool all_cpus, call_graph, kernel_walk;
 	struct hl_numbers pids;
-	uint64_t duration_ns;
+	uint64_t duration_ns, leave_out_ns;
 	uint32_t frequency, max_depth, map_samples, map_stacks, map_processes, unwind_mb, symd_mb, slow_us;
 	const char *event;
 	int syntax;     /* HL_SYNTAX_ATT, HL_SYNTAX_INTEL */
@@ -72,6 +72,9 @@ extern const char *const hl_recording_syntaxes[];
 	  .help = "address space of symd, which parses files: one that needs more has no names" },  \
 	{ "kernel-walk", 0, HL_FLAG(config, recording.kernel_walk), .hidden = true,  \
 	  .help = "walk user stacks as where the self-test fails" },  \
+	{ "leave-out", 0, HL_SECONDS(config, recording.leave_out_ns), .max = 86400 * HL_SECOND_NS,  \
+	  .hidden = true, .metavar = "SECONDS",  \
+	  .help = "throw away what is sampled in the first SECONDS, for benchmarks" },  \
 	{ "slow-program", 0, HL_UINT(config, recording.slow_us), .max = 10000, .hidden = true,  \
 	  .metavar = "MICROSECONDS", .help = "time that the sampling program loses, for tests" }
 /* clang-format on */
