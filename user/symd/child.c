@@ -103,7 +103,7 @@ void hl_symd_child_serve(hl_symd_handle_fn handle, void *ctx, uint32_t memory_mb
 	reply.guards = hl_sandbox_enter(memory_mb);
 	send_message(&reply);
 	for (;;) {
-		struct hl_symd_request request;
+		struct hl_symd_request request = { 0 };
 		_cleanup_close_ int fd = -1;
 
 		receive(&request, &fd);

@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -35,8 +36,6 @@ struct hl_symd_child {
 	size_t buffer_size;
 	uint32_t timeout_ms, guards;
 };
-
-extern char **environ;
 
 /* What of the environment the child is given, in @env, which ends with NULL. */
 static void choose_environment(char **env, size_t n)
@@ -236,7 +235,7 @@ int hl_symd_child_call(struct hl_symd_child *child, const struct hl_symd_request
 		       const void *payload, int fd, struct hl_symd_reply *ret, struct hl_str *ret_payload,
 		       struct hl_err *err)
 {
-	struct hl_wire_reply reply;
+	struct hl_wire_reply reply = { 0 };
 	int r;
 
 	if (request->length > HL_WIRE_PAYLOAD_MAX)
@@ -258,7 +257,7 @@ int hl_symd_child_call(struct hl_symd_child *child, const struct hl_symd_request
 
 static int greet(struct hl_symd_child *child, struct hl_err *err)
 {
-	struct hl_wire_reply hello;
+	struct hl_wire_reply hello = { 0 };
 	int r = receive(child, START_MS, &hello, err);
 
 	if (r < 0)
