@@ -48,8 +48,8 @@ HL_TEST(servers_that_are_killed_come_back)
 
 	deep = start("%s 600 3", workload("deep"));
 	(void)usleep(300000);
-	pid = start_recording("-F 499 -d 5");
-	(void)sleep(2);
+	pid = start_recording("-F 499 -d 8");
+	(void)sleep(3);
 	CHECK_INT(find_servers(pid, servers), 2);
 	for (int i = 0; i < 2; i++)
 		CHECK_INT(kill(servers[i], SIGKILL), 0);
@@ -104,7 +104,11 @@ HL_TEST(threads_keep_what_they_need_only)
 	if (shell("test $(cat /proc/sys/kernel/perf_event_paranoid) -gt 2") == 0)
 		allowed |= UINT64_C(1) << CAP_SYS_ADMIN;
 	pid = start_recording("-d 4");
-	(void)sleep(2);
+	/* When all is attached; on a busy host that takes seconds. */
+	for (int i = 0; i < 300 && shell("grep -q '^CapEff:.%016llx$' /proc/%d/status",
+					 (unsigned long long)allowed, (int)pid) != 0;
+	     i++)
+		(void)usleep(50000);
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {

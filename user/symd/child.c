@@ -17,7 +17,7 @@
 #include "symd/wire.h"
 
 /* Freed memory beyond this goes back to the kernel after a request with a file. */
-enum { KEPT_FREE = 32 << 20 };
+enum { KEPT_FREE = 100 << 20 };
 
 enum { STATUS_DONE = 0, STATUS_BROKEN = 1 };
 

@@ -15,9 +15,9 @@
 #include <hotleaf/symd.h>
 
 enum {
-	HL_WIRE_SOCKET = 3,             /* the child's end */
-	HL_WIRE_BUFFER = 0,             /* request: `length` is the size of the buffer at the descriptor */
-	HL_WIRE_BUFFER_SIZE = 512 << 10 /* of the usual buffer; larger ones are given back after use */
+	HL_WIRE_SOCKET = 3,           /* the child's end */
+	HL_WIRE_BUFFER = 0,           /* request: `length` is the size of the buffer at the descriptor */
+	HL_WIRE_BUFFER_SIZE = 4 << 20 /* of the usual buffer, of which pages that are not used cost nothing */
 };
 #define HL_WIRE_PAYLOAD_MAX (UINT64_C(1) << 30)
 
