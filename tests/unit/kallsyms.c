@@ -75,7 +75,10 @@ HL_TEST(forms_of_lines)
 	CHECK_STR(at(k, 0xffffffffc0a01fff), "last_of_ext4[ext4] ffffffffc0a01080+f80");
 	CHECK_STR(at(k, 0xffffffffc0a02000), "-"); /* not up to the next module */
 	CHECK_STR(at(k, 0xffffffffc0a05000), "first_of_kvm[kvm] ffffffffc0a05000+1000");
-	CHECK_STR(at(k, 0xffffffffc0b00010), "bpf_prog_6deef7357e7b4530_tick[bpf] ffffffffc0b00000+1000");
+	/* A long program is named to its end, which nothing tells. */
+	CHECK_STR(at(k, 0xffffffffc0b00010), "bpf_prog_6deef7357e7b4530_tick[bpf] ffffffffc0b00000+0");
+	CHECK_STR(at(k, 0xffffffffc0b04010), "bpf_prog_6deef7357e7b4530_tick[bpf] ffffffffc0b00000+0");
+	CHECK_STR(at(k, 0xffffffffc1b00010), "-");
 	CHECK_STR(at(k, 0x21010), "-"); /* a per-CPU offset is no address */
 	CHECK_STR(at(k, 0xffffffff91ffffff), "-");
 	hl_kallsyms_free(k);

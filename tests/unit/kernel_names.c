@@ -5,14 +5,18 @@
 #include "base/err.h"
 #include "harness.h"
 #include "symd/client.h"
+#include "symd/transport.h"
 
 HL_TEST(names_are_read_again_every_five_seconds_at_most)
 {
 	const uint64_t second = 1000000000, start = 77 * second;
 	struct hl_kernel_names names = { 0 };
 	struct hl_err err = { "" };
-	struct hl_symd *symd = hl_symd_new(&err);
+	struct hl_symd_transport transport;
+	struct hl_symd *symd;
 
+	CHECK_INT(hl_symd_transport_local(&transport, &err), 0);
+	symd = hl_symd_new_over(transport, &err);
 	CHECK(symd);
 	CHECK(hl_kernel_names_read(&names, symd, start));
 	CHECK(!hl_kernel_names_read(&names, symd, start));

@@ -18,6 +18,7 @@ enum {
 	MAX_MODULES = 4096,
 	READ_SIZE = 64 * 1024,
 	PAGE = 4096,
+	LONGEST_BPF = 8 << 20, /* a million instructions, of eight bytes and less each */
 };
 
 #define KERNEL_HALF  (1ull << 63)
@@ -281,6 +282,7 @@ int hl_kallsyms_find(const struct hl_kallsyms *k, uint64_t address, struct hl_ke
 {
 	size_t low = 0, high = k->n, mid;
 	const struct entry *e;
+	bool is_bpf, is_followed;
 	uint64_t end;
 
 	while (low < high) {
@@ -293,14 +295,19 @@ int hl_kallsyms_find(const struct hl_kallsyms *k, uint64_t address, struct hl_ke
 	e = low ? &k->entries[low - 1] : NULL;
 	if (!e || e->rank == 0)
 		return -ENOENT;
-	/* The last function of a module ends somewhere before the next module: at its page's end at most. */
-	end = (e->address | (PAGE - 1)) + 1;
-	if (low < k->n && (k->entries[low].module == e->module || k->entries[low].address < end))
+	/*
+	 * The last function of a module ends somewhere before the next module: at its page's end at most. A BPF
+	 * program may be longer, and what runs behind it has a name of its own.
+	 */
+	is_bpf = strcmp(module_name(k, e->module), "bpf") == 0;
+	end = is_bpf ? e->address + LONGEST_BPF : (e->address | (PAGE - 1)) + 1;
+	is_followed = low < k->n && (k->entries[low].module == e->module || k->entries[low].address < end);
+	if (is_followed)
 		end = k->entries[low].address;
-	if (end != 0 && address >= end)
+	if (end > e->address && address >= end)
 		return -ENOENT;
-	*ret = (struct hl_kernel_symbol){ e->address, end - e->address, k->names.data + e->name,
-					  module_name(k, e->module) };
+	*ret = (struct hl_kernel_symbol){ e->address, is_bpf && !is_followed ? 0 : end - e->address,
+					  k->names.data + e->name, module_name(k, e->module) };
 	return 0;
 }
 

@@ -22,7 +22,7 @@ void hl_kallsyms_free(struct hl_kallsyms *kallsyms);
 size_t hl_kallsyms_count(const struct hl_kallsyms *kallsyms);
 
 struct hl_kernel_symbol {
-	uint64_t start, size; /* running addresses; the size reaches to the next symbol */
+	uint64_t start, size; /* running addresses; the size reaches to the next symbol; 0: unknown */
 	const char *name;     /* raw, owned by the table */
 	const char *module;   /* "" for the kernel itself; "bpf" for BPF programs */
 };
