@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -71,11 +72,21 @@ static struct hl_open_file *make_entry(struct hl_files *files, uint32_t id)
 	return &files->items[id];
 }
 
-/* Whether @st is the file that was sampled. Inode and device are not compared: overlayfs reports its own. */
+/* A device number as the kernel keeps it (include/linux/kdev_t.h), from one as stat(2) tells it. */
+static uint32_t kernel_device(dev_t device)
+{
+	return major(device) << 20 | minor(device);
+}
+
+/*
+ * Whether @st is the file that was sampled. Its inode number says so only where stat tells the device that
+ * the kernel knows: overlayfs and btrfs tell one of their own, and maybe another number with it.
+ */
 static bool is_sampled_file(const struct stat *st, const struct hl_file_key *key)
 {
 	return (uint64_t)st->st_size == key->size && (uint64_t)st->st_mtim.tv_sec == key->mtime_sec &&
-	       (uint64_t)st->st_mtim.tv_nsec == key->mtime_nsec;
+	       (uint64_t)st->st_mtim.tv_nsec == key->mtime_nsec &&
+	       (kernel_device(st->st_dev) != key->device || st->st_ino == key->inode);
 }
 
 /* Where a magic link points, or NULL. A name that ends in " (deleted)" may really be called so. */

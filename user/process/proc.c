@@ -78,8 +78,8 @@ int hl_proc_maps(int proc_fd, const char *maps,
 
 int hl_proc_reopen(int path_fd, struct stat *ret_stat)
 {
+	_cleanup_close_ int fd = -1;
 	char self[64];
-	int fd;
 
 	if (fstat(path_fd, ret_stat))
 		return -errno;
@@ -87,7 +87,8 @@ int hl_proc_reopen(int path_fd, struct stat *ret_stat)
 		return -EMEDIUMTYPE;
 	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", path_fd);
 	fd = open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return fd < 0 ? -errno : fd;
+	/* Its state as of now: someone may write to it. */
+	return fd < 0 || fstat(fd, ret_stat) ? -errno : TAKE_FD(fd);
 }
 
 int hl_proc_open_in_root(int root, const char *path, struct stat *ret_stat)
