@@ -36,6 +36,22 @@ HL_TEST(formats_what_is_longer_than_its_first_room)
 	CHECK_INT(s.data[499], '7');
 }
 
+HL_TEST(only_our_marks_stand_in_brackets)
+{
+	static const char *const names[][2] = {
+		{ "[irq]", "\\x5birq]" }, { "[]", "\\x5b]" }, { "[", "[" }, { "]", "]" },
+		{ "[irq", "[irq" },       { "irq]", "irq]" }, { "", "" },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		_cleanup_str_ struct hl_str s = { 0 };
+
+		hl_str_adds(&s, "");
+		hl_str_add_unmarked(&s, names[i][0], strlen(names[i][0]));
+		CHECK_STR(s.data, names[i][1]);
+	}
+}
+
 HL_TEST(clean_replaces_invalid_utf8_and_controls)
 {
 	CHECK_STR(clean("a\377b", 3), "a\357\277\275b");

@@ -168,3 +168,12 @@ void hl_str_add_clean(struct hl_str *s, const char *text, size_t len)
 		i += n;
 	}
 }
+
+void hl_str_add_unmarked(struct hl_str *s, const char *text, size_t len)
+{
+	bool in_brackets = len >= 2 && text[0] == '[' && text[len - 1] == ']';
+
+	if (in_brackets)
+		hl_str_adds(s, "\\x5b");
+	hl_str_add(s, text + in_brackets, len - in_brackets);
+}

@@ -49,6 +49,12 @@ size_t hl_utf8_decode(const char *bytes, size_t len, uint32_t *ret_cp);
  */
 void hl_str_add_clean(struct hl_str *s, const char *text, size_t len);
 
+/*
+ * Appends @len bytes of @text, a name that strangers chose. In outputs only marks of ours stand in brackets,
+ * "[irq]": of a name that does, the first bracket becomes \x5b in text.
+ */
+void hl_str_add_unmarked(struct hl_str *s, const char *text, size_t len);
+
 #define _cleanup_str_ _cleanup_(hl_str_done)
 
 #endif

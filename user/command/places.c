@@ -270,6 +270,19 @@ static const uint8_t kind_of_place[] = {
 	[HL_SYMD_FILE] = HL_FRAME_USER, [HL_SYMD_KERNEL] = HL_FRAME_KERNEL, [HL_SYMD_RAW] = HL_FRAME_JIT
 };
 
+/* What stands in place of a function's name: where it is, but of made code, of which that says nothing. */
+static void add_place_name(struct hl_str *out, const struct hl_symd_query *q, const char *module,
+			   uint64_t address)
+{
+	if (q->place == HL_SYMD_RAW)
+		hl_str_adds(out, "[jit]");
+	else if (in_vdso(q)) /* its own name has the brackets; a file called so gets a second pair */
+		hl_str_addf(out, "%.*s+0x%llx]", (int)strlen(module) - 1, module,
+			    (unsigned long long)address);
+	else
+		hl_str_addf(out, "[%s+0x%llx]", module, (unsigned long long)address);
+}
+
 /* The frames of one answered place. @module is the kernel module's name, or NULL. */
 static int make_frames(struct hl_place *place, const struct hl_symd_answer *a, const char *strings,
 		       const struct named_file *file, struct hl_profile *profile, struct hl_str *text)
@@ -288,23 +301,13 @@ static int make_frames(struct hl_place *place, const struct hl_symd_answer *a, c
 		frame.module_len = a->module_len;
 	}
 	frame.binary = binary_of(q, file);
-	frame.name = strings + a->name;
-	frame.name_len = a->name_len;
 	hl_str_clear(text);
-	if (!a->name_len && q->place == HL_SYMD_RAW) {
-		hl_str_adds(text, "[jit]");
-	} else if (!a->name_len) {
-		/* "[vdso]" is the module's own name with its brackets; a file called so gets a second pair. */
-		const char *in_brackets = in_vdso(q) ? "%.*s+0x%llx]" : "[%.*s+0x%llx]";
-		const char *base = base_name(frame.module);
-
-		hl_str_addf(text, in_brackets, (int)strlen(base) - in_vdso(q), base,
-			    (unsigned long long)a->function);
-	}
-	if (!a->name_len) {
-		frame.name = text->data;
-		frame.name_len = text->len;
-	}
+	if (a->name_len)
+		hl_str_add_unmarked(text, strings + a->name, a->name_len);
+	else
+		add_place_name(text, q, base_name(frame.module), a->function);
+	frame.name = text->data;
+	frame.name_len = text->len;
 	if (hl_str_status(text))
 		return -ENOMEM;
 	code = hl_profile_frame(profile, &frame, &place->function);

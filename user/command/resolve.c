@@ -42,23 +42,33 @@ static int push_walk_end(struct hl_profile *profile, struct stack *stack, uint8_
 	return push_mark(profile, stack, text);
 }
 
+static int push_process(const struct hl_resolve *r, struct hl_profile *profile, struct stack *stack,
+			const struct hl_sample *sample)
+{
+	const struct hl_process *process = hl_window_process(r->window, &sample->key.process);
+	const char *name = process ? process->comm : sample->key.comm;
+	_cleanup_str_ struct hl_str text = { 0 };
+
+	hl_str_add_unmarked(&text, name, strnlen(name, HL_COMM_LEN));
+	if (hl_str_status(&text))
+		return -ENOMEM;
+	return push_named(profile, stack, HL_FRAME_ROOT, text.data, text.len);
+}
+
 /* Whose sample it is: the process by the name of its first thread, or what runs without a process. */
 static int push_root(const struct hl_resolve *r, struct hl_profile *profile, struct stack *stack,
 		     const struct hl_sample *sample)
 {
-	const struct hl_process *process = hl_window_process(r->window, &sample->key.process);
-	const char *name = process ? process->comm : sample->key.comm;
-	int code;
+	int code = 0;
 
 	if (sample->key.flags & HL_FLAG_IDLE) {
 		code = push_named(profile, stack, HL_FRAME_ROOT, "[idle task]", strlen("[idle task]"));
 	} else {
-		code = 0;
 		if (sample->key.flags & HL_FLAG_KTHREAD)
 			code = push_named(profile, stack, HL_FRAME_ROOT, "[kernel threads]",
 					  strlen("[kernel threads]"));
 		if (!code)
-			code = push_named(profile, stack, HL_FRAME_ROOT, name, strnlen(name, HL_COMM_LEN));
+			code = push_process(r, profile, stack, sample);
 	}
 	if (!code && (sample->key.flags & HL_FLAG_IRQ))
 		code = push_mark(profile, stack, "[irq]");
