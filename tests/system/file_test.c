@@ -192,6 +192,131 @@ HL_TEST(two_file_systems_of_equal_content)
 	folded_done(&folded);
 }
 
+/*
+ * Below a root of its own, or with another file system over the path, a process runs what is called like
+ * another program outside; and outside that runs, too.
+ */
+static void check_decoy(const char *how, const char *name)
+{
+	const char *dir = test_dir();
+	struct folded folded;
+	pid_t inside, outside;
+	char command[512];
+
+	(void)snprintf(command, sizeof(command), how, dir, dir);
+	inside = start("unshare --mount sh -c '%s'", command);
+	outside = start("%s%s 600 signal", dir, name);
+	(void)usleep(500000);
+	folded = record("-F 499 -d 3");
+	stop(inside);
+	stop(outside);
+	check_account(&folded);
+	CHECK(sum_of(&folded, "^decoy;(.*;)?main;descend;descend;descend;bottom;") > 20);
+	CHECK(sum_of(&folded, "^decoy;(.*;)?main;interrupted;(.*;)?handler_work;") > 20);
+	CHECK_INT(sum_of(&folded, "^decoy;(.*;)?(bottom;.*handler_work|handler_work;.*bottom)"), 0);
+	folded_done(&folded);
+}
+
+static void build_static(const char *path, const char *source)
+{
+	must("gcc -O2 -g -static -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -pthread "
+	     "tests/workload/%s.c -o %s%s",
+	     source, test_dir(), path);
+}
+
+HL_TEST(decoy_below_a_root_of_its_own)
+{
+	char inside[256];
+
+	own_mounts();
+	must("mkdir -p %sroot%s", test_dir(), test_dir());
+	build_static("decoy", "frames");
+	(void)snprintf(inside, sizeof(inside), "root%sdecoy", test_dir());
+	build_static(inside, "deep");
+	check_decoy("exec chroot %sroot %sdecoy 600 3", "decoy");
+}
+
+HL_TEST(decoy_under_another_mount)
+{
+	own_mounts();
+	must("mkdir %splace %sother", test_dir(), test_dir());
+	build_static("place/decoy", "frames");
+	build_static("other/decoy", "deep");
+	check_decoy("mount --bind %1$sother %1$splace && exec %2$splace/decoy 600 3", "place/decoy");
+}
+
+HL_TEST(file_renamed_to_anothers_name)
+{
+	char path[128], then[512];
+	struct folded folded;
+
+	(void)snprintf(path, sizeof(path), "%srenamed", test_dir());
+	must("cp %s %s", workload("deep"), path);
+	(void)snprintf(then, sizeof(then), "mv %s %saway && cp %s %s", path, test_dir(), workload("frames"),
+		       path);
+	folded = record_file(path, then);
+	check_deep(&folded, "renamed", 1);
+	CHECK_INT(sum_of(&folded, "^renamed;.*;(handler_work|ask_time|variable_frame)"), 0);
+	folded_done(&folded);
+}
+
+/* What is called as a mark of ours is called is no mark. */
+HL_TEST(program_called_like_a_mark)
+{
+	struct folded folded;
+
+	must("cp %s '%s[irq]'", workload("deep"), test_dir());
+	folded = record("-F 499 -d 1 -- '%s[irq]' 60 3", test_dir());
+	CHECK_INT(sum_of(&folded, "^\\[irq\\]"), 0);
+	check_deep(&folded, "\\\\x5birq\\]", 1);
+	folded_done(&folded);
+}
+
+/*
+ * A container as a runtime makes one: its root is an overlay, and it has namespaces of its own. Its made code
+ * has a map in its own /tmp; outside, another one lies at the same path.
+ */
+HL_TEST(container_of_runc)
+{
+	const char *dir = test_dir();
+	struct folded folded;
+	pid_t runc;
+
+	own_mounts();
+	if (shell("command -v runc >/dev/null"))
+		SKIP("no runc");
+	must("mount -t tmpfs none %s && mkdir -p %slower/bin %slower/tmp %slower/proc %supper %swork "
+	     "%srootfs",
+	     dir, dir, dir, dir, dir, dir, dir);
+	build_static("lower/bin/jit", "jit");
+	must("mount -t overlay -o lowerdir=%slower,upperdir=%supper,workdir=%swork none %srootfs", dir, dir,
+	     dir, dir);
+	must("cd %s && runc spec && python3 - <<'END'\n"
+	     "import json\n"
+	     "spec = json.load(open(\"config.json\"))\n"
+	     "spec[\"process\"].update(terminal=False, rlimits=[], args=\"/bin/jit 600 contained "
+	     "map\".split())\n"
+	     "spec[\"root\"][\"readonly\"] = False\n"
+	     "spec[\"linux\"].pop(\"resources\", None)\n"
+	     "json.dump(spec, open(\"config.json\", \"w\"))\n"
+	     "END",
+	     dir);
+	runc = start("runc --root %sstate run -b %s hotleaf-test-%d", dir, dir, (int)getpid());
+	(void)sleep(2);
+	must("echo 123400000000 1000 decoy >/tmp/perf-1.map");
+	folded = record("-F 499 -d 2");
+	(void)shell("rm -f /tmp/perf-1.map; runc --root %sstate kill hotleaf-test-%d KILL", dir,
+		    (int)getpid());
+	(void)sleep(1);
+	stop(runc);
+	check_account(&folded);
+	note_lines(&folded, "^jit;.*contained", 2);
+	CHECK(sum_of(&folded, "^jit;(.*;)?main;(.*;)?call_made_code;contained outer_\\[j\\];contained "
+			      "inner_\\[j\\];") > 20);
+	CHECK_INT(sum_of(&folded, "decoy"), 0);
+	folded_done(&folded);
+}
+
 HL_TEST(what_runs_already_has_its_tables_from_the_first_sample_on)
 {
 	/* A large table, of code without frame pointers. */
