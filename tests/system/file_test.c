@@ -260,6 +260,25 @@ HL_TEST(file_renamed_to_anothers_name)
 	folded_done(&folded);
 }
 
+/* As for huge pages: what is between the rest of the file's mappings is the file's. */
+HL_TEST(code_moved_to_anonymous_memory)
+{
+	pid_t pid = start("%s 600", workload("remap"));
+	struct folded folded;
+	uint64_t all;
+
+	(void)usleep(300000);
+	folded = record("-F 499 -d 2 -p %d", (int)pid);
+	stop(pid);
+	check_account(&folded);
+	note_lines(&folded, "moved", 2);
+	all = sum_of(&folded, "^remap;.*[^k]\\]$");
+	CHECK(all > 20);
+	check_at_least("named", sum_of(&folded, ";main;call_moved_work;moved_work;[^;]+ \\[0x[0-9a-f]+\\]$"),
+		       all, 0.95);
+	folded_done(&folded);
+}
+
 /* What is called as a mark of ours is called is no mark. */
 HL_TEST(program_called_like_a_mark)
 {

@@ -41,6 +41,7 @@ static struct hl_symd_query query_of(const struct hl_places *places, uint64_t fr
 {
 	struct hl_symd_query q;
 
+	frame = hl_code_files_translate(places->resolve->code_files, frame, process);
 	memset(&q, 0, sizeof(q)); /* compared by its bytes */
 	if (hl_frame_is_kernel(frame)) {
 		q.place = HL_SYMD_KERNEL;

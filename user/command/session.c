@@ -344,6 +344,7 @@ int hl_session_stop(struct hl_session *session, struct hl_window *window, struct
 	code = hl_session_drain(session, window, err);
 	if (!code)
 		code = hl_session_drain(session, window, err);
+	hl_code_files_match(session->code_files, session->files);
 	session->times.process_cpu_ns = process_cpu_ns(session) - session->started_cpu_ns;
 	return code;
 }

@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/str.h"
+#include "process/files.h"
 #include "process/proc.h"
 
 /* Each process holds two descriptors at most. */
@@ -237,52 +238,80 @@ static bool is_jitdump(const char *path)
 	return strcmp(at, ".dump") == 0 || strcmp(at, ".dump (deleted)") == 0;
 }
 
-struct mapped_dump {
-	uint64_t start, end;
-	char path[PATH_MAX];
+/* What the mappings of a process tell. */
+struct mapped {
+	struct hl_remapped_finder remapped;
+	uint64_t dump_start, dump_end;
+	char dump_path[PATH_MAX]; /* of the first jitdump, "" if there is none */
 };
 
-static bool take_jitdump(void *ctx, const struct hl_proc_mapping *mapping)
+static bool take_mapping(void *ctx, const struct hl_proc_mapping *mapping)
 {
-	struct mapped_dump *dump = ctx;
+	struct mapped *mapped = ctx;
 
-	if (!mapping->exec || !is_jitdump(mapping->path) || strlen(mapping->path) >= sizeof(dump->path))
+	hl_remapped_take(&mapped->remapped, mapping);
+	if (mapped->dump_path[0] || !mapping->exec || !is_jitdump(mapping->path) ||
+	    strlen(mapping->path) >= sizeof(mapped->dump_path))
 		return true;
-	dump->start = mapping->start;
-	dump->end = mapping->end;
-	strcpy(dump->path, mapping->path);
-	return false;
+	mapped->dump_start = mapping->start;
+	mapped->dump_end = mapping->end;
+	strcpy(mapped->dump_path, mapping->path);
+	return true;
 }
 
-/* The very file that is mapped, or, where a thread has no such link, what is called so. */
-static int open_jitdump(const struct view *view)
+/* The very file that is mapped, O_PATH. A thread's folder has no such link. */
+static int open_mapped(const struct view *view, uint64_t start, uint64_t end)
 {
-	struct mapped_dump dump = { .path = "" };
-	_cleanup_close_ int path_fd = -1, fd = -1;
-	struct stat st;
 	char link[64];
 
-	(void)hl_proc_maps(view->dir_fd, "maps", take_jitdump, &dump);
-	if (!dump.path[0])
+	(void)snprintf(link, sizeof(link), "map_files/%" PRIx64 "-%" PRIx64, start, end);
+	return openat(view->dir_fd, link, O_PATH | O_CLOEXEC);
+}
+
+static int open_jitdump(const struct view *view, const struct mapped *mapped)
+{
+	_cleanup_close_ int path_fd = -1, fd = -1;
+	struct stat st;
+
+	if (!mapped->dump_path[0])
 		return -1;
-	(void)snprintf(link, sizeof(link), "map_files/%" PRIx64 "-%" PRIx64, dump.start, dump.end);
-	path_fd = openat(view->dir_fd, link, O_PATH | O_CLOEXEC);
+	path_fd = open_mapped(view, mapped->dump_start, mapped->dump_end);
 	if (path_fd < 0)
-		return open_own(view, dump.path);
+		return open_own(view, mapped->dump_path);
 	fd = hl_proc_reopen(path_fd, &st);
 	return fd >= 0 && is_own(view, &st) ? TAKE_FD(fd) : -1;
+}
+
+static void take_remapped(const struct view *view, const struct mapped *mapped,
+			  struct hl_code_process *process)
+{
+	process->n_remapped = 0;
+	for (size_t i = 0; i < mapped->remapped.n; i++) {
+		struct hl_remapped r = mapped->remapped.found[i];
+		_cleanup_close_ int fd = open_mapped(view, r.beside_start, r.beside_end);
+		struct stat st;
+
+		if (fd < 0 || fstat(fd, &st))
+			continue;
+		r.device = st.st_dev;
+		r.inode = st.st_ino;
+		process->remapped[process->n_remapped++] = r;
+	}
 }
 
 /* Looks for what is not there yet: in this round, and then in one twice as far away each time. */
 static void look(const struct hl_code_files *files, struct hl_code_process *process)
 {
 	struct view view = { .dir_fd = -1, .root_fd = -1 };
+	struct mapped mapped = { .dump_path = "" };
 
 	if (view_process(files, &process->key, &view)) {
+		(void)hl_proc_maps(view.dir_fd, "maps", take_mapping, &mapped);
+		take_remapped(&view, &mapped, process);
 		if (process->fds[HL_CODE_PERF_MAP] < 0)
 			process->fds[HL_CODE_PERF_MAP] = open_perf_map(&view);
 		if (process->fds[HL_CODE_JITDUMP] < 0)
-			process->fds[HL_CODE_JITDUMP] = open_jitdump(&view);
+			process->fds[HL_CODE_JITDUMP] = open_jitdump(&view, &mapped);
 	} else {
 		process->gone = true;
 	}
@@ -292,6 +321,48 @@ static void look(const struct hl_code_files *files, struct hl_code_process *proc
 }
 
 /* ---- all of them --------------------------------------------------------------------------------------- */
+
+/* The open file of that device and inode; 0: none. */
+static uint32_t id_of_file(const struct hl_files *files, const struct hl_remapped *remapped)
+{
+	for (uint32_t id = HL_FILE_FIRST; id < hl_files_end(files); id++) {
+		const struct hl_open_file *file = hl_files_get(files, id);
+		struct stat st;
+
+		if (file && file->state == HL_FILE_OPEN && fstat(file->fd, &st) == 0 &&
+		    st.st_dev == remapped->device && st.st_ino == remapped->inode)
+			return id;
+	}
+	return 0;
+}
+
+void hl_code_files_match(struct hl_code_files *code_files, const struct hl_files *files)
+{
+	for (size_t i = 0; i < code_files->n; i++)
+		for (size_t k = 0; k < code_files->items[i].n_remapped; k++) {
+			struct hl_remapped *r = &code_files->items[i].remapped[k];
+
+			r->file = id_of_file(files, r);
+		}
+}
+
+uint64_t hl_code_files_translate(const struct hl_code_files *files, uint64_t frame,
+				 const struct hl_process_key *key)
+{
+	uint64_t address = frame & ~HL_FRAME_RAW;
+	const struct hl_code_process *process;
+
+	if (!hl_frame_is_raw_user(frame))
+		return frame;
+	process = find(files, key);
+	for (size_t i = 0; process && i < process->n_remapped; i++) {
+		const struct hl_remapped *r = &process->remapped[i];
+
+		if (address >= r->start && address < r->end && r->file)
+			return (uint64_t)r->file << HL_FRAME_FILE_SHIFT | (address - r->start + r->offset);
+	}
+	return frame;
+}
 
 static void note(struct hl_code_files *files, const struct hl_process_key *key)
 {
