@@ -62,6 +62,10 @@ static void add_losses(struct hl_header *h, const struct hl_counters *counters, 
 		  "was "
 		  "written over; what is shown is what ran",
 		  counts->differs, HL_LOSS_NOTED },
+		{ "without loops",
+		  "there was no code of the whole function to look for loops in, as of the kernel and of "
+		  "made code",
+		  counts->unlisted, HL_LOSS_NOTED },
 		{ "irqs were off",
 		  "taken late, where interrupts were switched on again: the time was spent before that place",
 		  counts->irqs_off, HL_LOSS_NOTED },

@@ -170,7 +170,7 @@ static void merge(struct hl_listing_row *row, const struct hl_frame *ran, uint64
 	row->text_len = at ? (size_t)(at - ran->name) : ran->name_len;
 }
 
-static int make_rows(struct hl_listing *part, const struct hl_symd_listing *code)
+int hl_listing_from_symd(const struct hl_symd_listing *code, struct hl_listing *part)
 {
 	part->rows = calloc(code->head.n_rows + 1, sizeof(*part->rows));
 	if (!part->rows)
@@ -273,7 +273,7 @@ static int list_from_file(struct hl_listings *l, const struct hl_hot *hot, const
 		return -ENOENT;
 	r = hl_symd_list_function(l->symd, &query, places, NULL, l->intel, code, err);
 	if (r == 0)
-		r = make_rows(&l->parts[l->n], code);
+		r = hl_listing_from_symd(code, &l->parts[l->n]);
 	if (r == 0) {
 		l->n++;
 		place_samples(l, hot, binary, placed);

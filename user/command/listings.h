@@ -12,6 +12,7 @@ struct hl_hot;
 struct hl_listing;
 struct hl_profile;
 struct hl_symd;
+struct hl_symd_listing;
 
 /* Code to a function's samples: from the file that they were taken in, or what the samples brought along. */
 struct hl_listings;
@@ -31,6 +32,11 @@ void hl_listings_free(struct hl_listings *listings);
  */
 int hl_listings_get(struct hl_listings *listings, const struct hl_hot *hot, const struct hl_listing **ret,
 		    size_t *ret_n, struct hl_err *err);
+
+/*
+ * The rows of what symd listed; their texts are those of @code. 0 or -ENOMEM. `rows` is released with free().
+ */
+int hl_listing_from_symd(const struct hl_symd_listing *code, struct hl_listing *ret);
 
 /* Whether the function at the code of @hot covers ELF address @address, by the sizes in its listings. */
 bool hl_listings_cover(const struct hl_listing *parts, size_t n, uint64_t address);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "command/kernel_names.h"
+#include "command/tiers.h"
 #include "process/codefiles.h"
 #include "process/files.h"
 #include "process/vdso.h"
@@ -62,7 +63,7 @@ static struct hl_symd_query query_of_sample(const struct hl_places *places, cons
 {
 	struct hl_symd_query q = query_of(places, sample->key.ip, &sample->key.process);
 
-	if (places->resolve->instructions) {
+	if (places->resolve->instructions || places->resolve->loops) {
 		q.flags |= HL_SYMD_WANT_TEXT;
 		q.code_len = sample->count.code_len;
 		q.before_len = sample->count.before_len;
@@ -337,6 +338,31 @@ static int make_frames(struct hl_place *place, const struct hl_symd_answer *a, c
 	return hl_profile_frame(profile, &frame, &place->insn);
 }
 
+/* The frame of the innermost loop around a sampled place. */
+static int make_loop(struct hl_places *places, struct hl_place *place, const struct hl_symd_answer *a,
+		     struct hl_profile *profile)
+{
+	struct hl_frame frame = *hl_profile_get_frame(profile, place->function);
+	struct hl_loop loop;
+	char name[64];
+	int code;
+
+	place->loop = HL_INDEX_NONE;
+	if (!places->tiers || !(place->query.flags & HL_SYMD_WANT_TEXT))
+		return 0;
+	code = hl_tiers_loop(places->tiers, &place->query, a, &loop);
+	place->unlisted = code == -ENODATA;
+	if (code <= 0)
+		return code == -ENODATA ? 0 : code;
+	(void)snprintf(name, sizeof(name), "[loop 0x%llx-0x%llx]", (unsigned long long)loop.start,
+		       (unsigned long long)loop.end);
+	frame.kind = HL_FRAME_PART;
+	frame.address = loop.start;
+	frame.name = name;
+	frame.name_len = strlen(name);
+	return hl_profile_frame(profile, &frame, &place->loop);
+}
+
 /* True if a place of the kernel lacks a name that it may have got since the names were read. */
 static bool lacks_kernel_name(const struct hl_symd_query *queries, const struct hl_symd_answers *answers)
 {
@@ -379,6 +405,8 @@ static int look_up_batch(struct hl_places *places, size_t from, size_t n, const 
 		place->denied = in_file && files[place->query.file].denied;
 		code = make_frames(place, &answers->items[i], answers->strings,
 				   in_file ? &files[place->query.file] : &no_file, profile, &text);
+		if (!code)
+			code = make_loop(places, place, &answers->items[i], profile);
 		if (code)
 			(void)hl_err_errno(err, code, "cannot keep the names of this profile");
 	}
@@ -422,11 +450,17 @@ int hl_places_look_up(struct hl_places *places, struct hl_profile *profile, stru
 	if (!places->resolve->kernel->read_ns)
 		(void)hl_kernel_names_read(places->resolve->kernel, places->resolve->symd, hl_monotonic_ns());
 	add_code_files(places->resolve);
+	if (places->resolve->loops) {
+		places->tiers = hl_tiers_new(places->resolve->symd);
+		code = places->tiers ? 0 : hl_err_set(err, -ENOMEM, "no memory for loops");
+	}
 	for (size_t from = 0; from < places->n && !code; from += BATCH) {
 		size_t n = places->n - from < BATCH ? places->n - from : BATCH;
 
 		code = look_up_batch(places, from, n, files, &answers, profile, err);
 	}
 	hl_symd_answers_done(&answers);
+	hl_tiers_free(places->tiers);
+	places->tiers = NULL;
 	return code;
 }

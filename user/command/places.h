@@ -14,9 +14,11 @@ struct hl_place {
 	struct hl_symd_query query;
 	uint32_t function; /* frame in the profile */
 	uint32_t insn;     /* frame of the leaf, where the query wants text */
+	uint32_t loop;     /* frame of the loop around it; HL_INDEX_NONE */
 	uint16_t flags;    /* HL_SYMD_* of the answer */
 	bool denied;       /* symd failed on its file */
 	bool unopened;     /* its file could not be opened */
+	bool unlisted;     /* there was no code to look for loops in */
 };
 
 struct hl_places {
@@ -25,6 +27,7 @@ struct hl_places {
 	size_t n, cap;
 	struct hl_index index;
 	struct hl_debug_counts debug; /* of the look-up */
+	struct hl_tiers *tiers;       /* while they are looked up; NULL: no loops are wanted */
 };
 
 /*

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "command/command.h"
@@ -7,17 +8,15 @@
 #include "command/recording.h"
 #include "render/render.h"
 
-enum { LEAF_INSN, LEAF_FUNCTION };
-
 struct record {
 	struct hl_recording_options recording;
 	const char *format;
 	struct hl_words outputs;
-	int leaf;
+	struct hl_words leaf;
 	bool pprof_insn;
 };
 
-static const char *const leaf_names[] = { "insn", "function", NULL };
+static const char *const leaf_names[] = { "loop", "insn", "function", NULL };
 
 static const struct hl_option options[] = {
 	HL_RECORDING_WHAT(struct record, "COMMAND"),
@@ -27,13 +26,23 @@ static const struct hl_option options[] = {
 		  "times" },
 	{ "format", 'f', HL_STRING(struct record, format), .metavar = "FORMAT",
 	  .help = "html, svg, folded, txt or pb.gz, whatever the names of the files" },
-	{ "leaf", 0, HL_CHOICE(struct record, leaf), .choices = leaf_names, .default_text = "insn",
-	  .metavar = "WHAT", .help = "what stacks end in" },
+	{ "leaf", 0, HL_WORDS(struct record, leaf), .choices = leaf_names, .default_text = "insn",
+	  .metavar = "WHAT,…",
+	  .help = "what stacks end in; several make tiers, as loop,insn: the innermost "
+		  "loop, and in it the instruction" },
 	HL_RECORDING_SYNTAX(struct record),
 	{ "pprof-insn", 0, HL_FLAG(struct record, pprof_insn),
 	  .help = "pb.gz: the instruction is the innermost line of its location" },
 	HL_RECORDING_LIMITS(struct record),
 };
+
+static bool has_word(const struct hl_words *words, const char *word)
+{
+	for (size_t i = 0; i < words->n; i++)
+		if (strcmp(words->items[i], word) == 0)
+			return true;
+	return false;
+}
 
 static int record_to(struct hl_outputs *outputs, struct record *config, char **command, struct hl_err *err)
 {
@@ -42,8 +51,9 @@ static int record_to(struct hl_outputs *outputs, struct record *config, char **c
 	struct hl_session_times times;
 	int code;
 
-	config->recording.functions = config->leaf == LEAF_FUNCTION;
 	config->recording.elsewhere = hl_outputs_lie_elsewhere(outputs);
+	config->recording.no_instructions = !has_word(&config->leaf, "insn");
+	config->recording.loops = has_word(&config->leaf, "loop");
 	code = hl_recording_make(&config->recording, command, &recording, err);
 	if (code)
 		return code;

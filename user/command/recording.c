@@ -211,7 +211,8 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 		.files = hl_session_files(run->session),
 		.code_files = hl_session_code_files(run->session),
 		.until_ns = hl_session_times(run->session).end_monotonic_ns,
-		.instructions = !run->config->functions,
+		.instructions = !run->config->no_instructions,
+		.loops = run->config->loops,
 		.intel = run->config->syntax == HL_SYNTAX_INTEL,
 		.software_clock = run->event.software_clock,
 	};

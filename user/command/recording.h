@@ -21,9 +21,10 @@ struct hl_recording_options {
 	uint64_t duration_ns, leave_out_ns;
 	uint32_t frequency, max_depth, map_samples, map_stacks, map_processes, unwind_mb, symd_mb, slow_us;
 	const char *event;
-	int syntax;     /* HL_SYNTAX_ATT, HL_SYNTAX_INTEL */
-	bool functions; /* leaves are functions; else instructions */
-	bool elsewhere; /* outputs lie where only root may write: keep what that takes */
+	int syntax;           /* HL_SYNTAX_ATT, HL_SYNTAX_INTEL */
+	bool no_instructions; /* stacks end in functions, or their loops */
+	bool loops;           /* the innermost loop around the instruction stands above it */
+	bool elsewhere;       /* outputs lie where only root may write: keep what that takes */
 };
 
 enum { HL_SYNTAX_ATT, HL_SYNTAX_INTEL };

@@ -107,6 +107,7 @@ static void count_lacks(const struct hl_place *place, const struct hl_resolve *r
 	counts->nameless += place->flags & HL_SYMD_NAMED ? 0 : samples;
 	counts->unopened += place->unopened && !place->denied ? samples : 0;
 	counts->denied += place->denied ? samples : 0;
+	counts->unlisted += place->unlisted ? samples : 0;
 	if (!r->instructions)
 		return;
 	shown = hl_profile_get_frame(profile, place->insn);
@@ -131,6 +132,8 @@ static int add_sample(const struct hl_places *places, const struct hl_sample *sa
 	if (code)
 		return code;
 	stack.frames[stack.n++] = leaf->function;
+	if (leaf->loop != HL_INDEX_NONE)
+		stack.frames[stack.n++] = leaf->loop;
 	if (places->resolve->instructions)
 		stack.frames[stack.n++] = leaf->insn;
 	count_lacks(leaf, places->resolve, profile, samples, counts);

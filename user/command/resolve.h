@@ -23,7 +23,8 @@ struct hl_resolve {
 	uint64_t until_ns; /* CLOCK_MONOTONIC: when sampling ended; code made later is none of ours */
 	struct hl_symd *symd;
 	struct hl_kernel_names *kernel; /* as `symd` has them */
-	bool instructions;              /* leaves are instructions; else functions */
+	bool instructions;              /* leaves are instructions; else what stands above them */
+	bool loops;                     /* the innermost loop stands above the instruction */
 	bool intel;
 	bool software_clock; /* the event is a timer */
 };
@@ -36,6 +37,7 @@ struct hl_resolve_counts {
 	uint64_t unopened;          /* the file could not be opened */
 	uint64_t differs;           /* the file holds other bytes there than were sampled */
 	uint64_t denied;            /* symd failed on the file */
+	uint64_t unlisted;          /* no loop was looked for: the function's code was not there */
 	uint64_t irqs_off;          /* taken where interrupts were enabled again */
 	uint64_t stacks_lost;       /* the stack map had no room */
 	uint64_t walk[HL_WALK_MAX]; /* by how the user walk ended */

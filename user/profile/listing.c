@@ -47,19 +47,28 @@ static bool falls_through(const struct hl_listing_row *row)
 	return row->flow == HL_FLOW_NEXT || row->flow == HL_FLOW_JUMP;
 }
 
-struct hl_listing_row *hl_listing_find(const struct hl_listing *l, uint64_t address)
+struct hl_listing_row *hl_listing_around(const struct hl_listing *l, uint64_t address)
 {
 	size_t low = 0, high = l->n;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (l->rows[middle].address < address)
+		if (l->rows[middle].address <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < l->n && l->rows[low].address == address ? &l->rows[low] : NULL;
+	if (!low || address - l->rows[low - 1].address >= l->rows[low - 1].length)
+		return NULL;
+	return &l->rows[low - 1];
+}
+
+struct hl_listing_row *hl_listing_find(const struct hl_listing *l, uint64_t address)
+{
+	struct hl_listing_row *row = hl_listing_around(l, address);
+
+	return row && row->address == address ? row : NULL;
 }
 
 void hl_listing_mark(struct hl_listing *l)

@@ -45,6 +45,9 @@ struct hl_listing {
 /* The row at @address, or NULL. */
 struct hl_listing_row *hl_listing_find(const struct hl_listing *listing, uint64_t address);
 
+/* The last row that starts at or before @address, if that lies in it; or NULL. */
+struct hl_listing_row *hl_listing_around(const struct hl_listing *listing, uint64_t address);
+
 /*
  * Marks as suspect what may have taken the time of the sampled instructions, if the event names the one after
  * the slow one: what comes before each that has at least a hundredth of the samples; where a jump leads to it,

@@ -266,9 +266,18 @@ uint32_t hl_profile_n_frames(const struct hl_profile *profile)
 	return (uint32_t)profile->n_frames;
 }
 
-uint32_t hl_profile_holder(const struct hl_profile *profile, uint32_t node)
+uint32_t hl_profile_function(const struct hl_profile *profile, uint32_t node)
 {
 	uint32_t at = profile->nodes[node].parent;
+
+	while (at && profile->frames[profile->nodes[at].frame].kind == HL_FRAME_PART)
+		at = profile->nodes[at].parent;
+	return at;
+}
+
+uint32_t hl_profile_holder(const struct hl_profile *profile, uint32_t node)
+{
+	uint32_t at = hl_profile_function(profile, node);
 
 	while (at && profile->frames[profile->nodes[at].frame].kind == HL_FRAME_INLINED)
 		at = profile->nodes[at].parent;

@@ -17,6 +17,7 @@ enum hl_frame_kind {
 	HL_FRAME_JIT = 4,     /* user code that lies in no file */
 	HL_FRAME_KERNEL = 5,
 	HL_FRAME_INSN = 6, /* a leaf: the instruction that was executing */
+	HL_FRAME_PART = 7, /* a part of the function above it: a loop */
 };
 
 /* What an instruction does: the names of enum hl_insn_class, by value; the values reach disk. */
@@ -158,7 +159,9 @@ const struct hl_node *hl_profile_nodes(const struct hl_profile *profile, uint32_
 /* Frame @index; its strings live as long as the profile and are NUL-terminated. */
 const struct hl_frame *hl_profile_get_frame(const struct hl_profile *profile, uint32_t index);
 uint32_t hl_profile_n_frames(const struct hl_profile *profile);
-/* The node of the function that holds the code of leaf @node: its parent or, if that is inlined, above it. */
+/* The node of the function that @node, an instruction or a part, stands under; it may be inlined. */
+uint32_t hl_profile_function(const struct hl_profile *profile, uint32_t node);
+/* The node of the function that holds the code of leaf @node: that or, if it is inlined, the one around it. */
 uint32_t hl_profile_holder(const struct hl_profile *profile, uint32_t node);
 /* The content-addressed ids of a frame, and of a node: equal on every host for equal content. */
 struct hl_id hl_profile_frame_id(const struct hl_profile *profile, uint32_t index);

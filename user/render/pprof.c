@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "render/common.h"
+#include "render/numbers.h"
 #include "render/pprof_maps.h"
 #include "render/proto.h"
 #include "render/render.h"
@@ -61,15 +61,6 @@ enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1 };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_FILE = 4 };
 
-enum { MAX_ITEMS = 1 << 30 };
-
-/* Things with an id that counts from 1: strings by their bytes, locations by the frames that make them. */
-struct numbers {
-	struct hl_index index;
-	struct hl_id *ids;
-	size_t n, cap;
-};
-
 /* One frame of the stack that the walk is at. */
 struct level {
 	struct hl_id chain; /* of the frames of its location, from the function that holds them */
@@ -83,8 +74,8 @@ struct pprof {
 	bool instruction_lines;
 	struct hl_gzip *gzip;
 	struct hl_pprof_maps maps;
-	struct numbers strings, locations;
-	uint64_t *functions; /* ids by frame; 0: not written yet */
+	struct hl_numbers strings, locations; /* by their bytes; by the frames that make them */
+	uint64_t *functions;                  /* ids by frame; 0: not written yet */
 	uint64_t n_functions;
 	struct level *levels; /* by depth */
 	struct hl_str message, part, text;
@@ -123,37 +114,13 @@ static void emit_uint(struct pprof *p, unsigned int number, uint64_t value)
 
 /* ---- ids ----------------------------------------------------------------------------------------------- */
 
-struct wanted_id {
-	const struct hl_id *ids;
-	struct hl_id id;
-};
-
-static int same_id(const void *ctx, uint32_t position)
-{
-	const struct wanted_id *w = ctx;
-
-	return hl_id_equal(w->ids[position], w->id);
-}
-
 /* The position of @id; *@ret_new says whether it got one just now. */
-static size_t number_of(struct pprof *p, struct numbers *numbers, struct hl_id id, bool *ret_new)
+static size_t number_of(struct pprof *p, struct hl_numbers *numbers, struct hl_id id, bool *ret_new)
 {
-	struct wanted_id wanted = { numbers->ids, id };
-	uint32_t at = hl_index_find(&numbers->index, id.lo, same_id, &wanted);
-	int code;
+	size_t at = 0;
 
-	*ret_new = false;
-	if (at != HL_INDEX_NONE)
-		return at;
-	code = hl_grow(&numbers->ids, &numbers->cap, numbers->n + 1, sizeof(*numbers->ids), MAX_ITEMS);
-	if (!code)
-		code = hl_index_add(&numbers->index, id.lo, (uint32_t)numbers->n);
-	fail(p, code);
-	if (code)
-		return 0;
-	numbers->ids[numbers->n] = id;
-	*ret_new = true;
-	return numbers->n++;
+	fail(p, hl_numbers_get(numbers, id, &at, ret_new));
+	return at;
 }
 
 /* Index of @text, valid UTF-8, in the string table. */
@@ -244,9 +211,10 @@ static uint64_t location_of(struct pprof *p, uint32_t depth)
 	hl_proto_uint(&message, LOCATION_MAPPING, map + 1);
 	hl_proto_uint(&message, LOCATION_ADDRESS, place->kind == HL_FRAME_MARK ? 0 : place->address);
 	for (uint32_t at = depth; at + 1 > level->first; at--) {
-		bool insn = hl_profile_get_frame(p->profile, p->levels[at].frame)->kind == HL_FRAME_INSN;
+		uint8_t kind = hl_profile_get_frame(p->profile, p->levels[at].frame)->kind;
+		bool in_function = kind == HL_FRAME_INSN || kind == HL_FRAME_PART;
 
-		if (!insn || p->instruction_lines || at == level->first)
+		if (!in_function || p->instruction_lines || at == level->first)
 			add_line(p, &message, p->levels[at].frame);
 	}
 	emit(p, PROFILE_LOCATION, &message);
@@ -260,7 +228,8 @@ static bool opens_location(const struct hl_frame *frame, const struct hl_frame *
 	bool holds = parent->kind != HL_FRAME_ROOT && parent->kind != HL_FRAME_MARK &&
 		     parent->kind != HL_FRAME_INSN;
 
-	return !holds || (frame->kind != HL_FRAME_INLINED && frame->kind != HL_FRAME_INSN);
+	return !holds || (frame->kind != HL_FRAME_INLINED && frame->kind != HL_FRAME_INSN &&
+			  frame->kind != HL_FRAME_PART);
 }
 
 static void enter(struct pprof *p, const struct hl_node *node, const struct hl_frame *parent)
@@ -477,10 +446,8 @@ static void done(struct pprof *p)
 {
 	hl_gzip_free(p->gzip);
 	hl_pprof_maps_done(&p->maps);
-	hl_index_done(&p->strings.index);
-	free(p->strings.ids);
-	hl_index_done(&p->locations.index);
-	free(p->locations.ids);
+	hl_numbers_done(&p->strings);
+	hl_numbers_done(&p->locations);
 	free(p->functions);
 	free(p->levels);
 	hl_str_done(&p->message);

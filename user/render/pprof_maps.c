@@ -80,7 +80,7 @@ static uint8_t kind_of(const struct hl_profile *profile, const struct hl_node *n
 {
 	const struct hl_frame *frame = hl_profile_get_frame(profile, nodes[at].frame);
 
-	if (frame->kind == HL_FRAME_INSN || frame->kind == HL_FRAME_INLINED)
+	if (frame->kind == HL_FRAME_INSN || frame->kind == HL_FRAME_INLINED || frame->kind == HL_FRAME_PART)
 		frame = hl_render_holder(profile, at);
 	switch (frame->kind) {
 	case HL_FRAME_JIT:

@@ -52,6 +52,8 @@ static const struct look functions[] = {
 	[HL_FRAME_INLINED] = { "inlined", "#fbeecb", "inlined" },
 	[HL_FRAME_JIT] = { "jit", "#d3e29a", "jit" },
 	[HL_FRAME_KERNEL] = { "kernel", "#f3b48f", "kernel" },
+	[HL_FRAME_INSN] = { "insn", "#cfd8dc", NULL }, /* by class instead */
+	[HL_FRAME_PART] = { "part", "#f2e3c6", NULL },
 };
 
 static const struct look instructions[HL_N_INSN_CLASSES] = {

@@ -65,19 +65,22 @@ static bool is_function(const struct report *r, uint32_t frame)
 static void sum_node(struct report *r, const struct hl_node *nodes, uint32_t i)
 {
 	const struct hl_node *node = &nodes[i];
-	struct sum *sum = &r->sums[node->frame], *above = &r->sums[nodes[node->parent].frame];
+	uint32_t function = nodes[hl_profile_function(r->profile, i)].frame;
+	struct sum *sum = &r->sums[node->frame], *above = &r->sums[function];
 
 	sum->self += node->self;
 	if (i >= sum->open) { /* no node of this function is around this one */
 		sum->total += node->total;
 		sum->open = node->end;
 	}
+	if (frame_of(r, node->frame)->kind == HL_FRAME_PART)
+		above->self += node->self;
 	if (!is_insn(r, node->frame))
 		return;
 	above->self += node->total;
 	above->leaves += node->total;
 	if (!sum->holder) {
-		sum->function = nodes[node->parent].frame;
+		sum->function = function;
 		sum->holder = hl_render_holder(r->profile, i);
 	}
 	r->classes[hl_render_class(frame_of(r, node->frame))] += node->total;

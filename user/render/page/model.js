@@ -2,7 +2,7 @@
 // The calling-context tree: layout, search, sums. Free of the DOM. Nodes stand in preorder; every walk is a
 // loop, since a profile may be deeper than the JavaScript stack.
 
-export const KIND = { ROOT: 0, MARK: 1, USER: 2, INLINED: 3, JIT: 4, KERNEL: 5, INSN: 6 };
+export const KIND = { ROOT: 0, MARK: 1, USER: 2, INLINED: 3, JIT: 4, KERNEL: 5, INSN: 6, PART: 7 };
 
 // @self is the measure: samples or weights of each node alone. A node's place, in units of the measure, runs
 // from start to start + total; what it does itself lies right of its children.
@@ -43,6 +43,13 @@ export function buildModel(profile, self) {
     frames: profile.frames,
     strings: profile.strings,
   };
+}
+
+// The node of the function that @node, an instruction or a loop, stands under.
+function functionAbove(m, node) {
+  let at = m.parent[node];
+  while (m.frames.kind[m.frame[at]] === KIND.PART) at = m.parent[at];
+  return at;
 }
 
 export function isLeaf(m, node) {
@@ -207,10 +214,10 @@ export function sumFrames(m, zoom) {
       total[f] += m.total[i];
       inside[f] = m.end[i];
     }
-    own[f] += m.self[i];
+    own[kind[f] === KIND.PART ? m.frame[functionAbove(m, i)] : f] += m.self[i];
     if (kind[f] !== KIND.INSN) continue;
     classes[(type[f] >> 1) & 7] += m.total[i];
-    if (i !== zoom) own[m.frame[m.parent[i]]] += m.total[i];
+    if (i !== zoom) own[m.frame[functionAbove(m, i)]] += m.total[i];
   }
   return { total, own, classes };
 }
@@ -246,7 +253,7 @@ export function functionSummary(m, wanted) {
         inside = m.end[i];
         if (summary.heaviest < 0 || m.total[i] > m.total[summary.heaviest]) summary.heaviest = i;
       }
-    } else if (m.frames.kind[f] === KIND.INSN && m.frame[m.parent[i]] === wanted) {
+    } else if (m.frames.kind[f] === KIND.INSN && m.frame[functionAbove(m, i)] === wanted) {
       summary.own += m.total[i];
       add(summary.insns, f, m.total[i]);
     }

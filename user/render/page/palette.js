@@ -18,9 +18,11 @@ const KINDS = [
   [56, 10, 62], // inlined
   [135, 26, 48], // JIT
   [208, 20, 62], // kernel
+  [0, 0, 0], // instruction: by class instead
+  [40, 6, 40], // part
 ];
 
-export const KIND_NAMES = ['process', 'mark', 'user', 'inlined', 'JIT', 'kernel', 'instruction'];
+export const KIND_NAMES = ['process', 'mark', 'user', 'inlined', 'JIT', 'kernel', 'instruction', 'loop'];
 
 const THEMES = {
   light: {
