@@ -77,7 +77,7 @@ void hl_listing_mark(struct hl_listing *l)
 
 	for (size_t i = 0; i < l->n; i++)
 		all += l->rows[i].samples;
-	least = all / 100 ? all / 100 : 1;
+	least = all / 50 > 2 ? all / 50 : 2;
 	for (size_t i = 0; i < l->n && l->whole; i++) {
 		struct hl_listing_row *row = &l->rows[i], *to;
 

@@ -50,7 +50,7 @@ struct hl_listing_row *hl_listing_around(const struct hl_listing *listing, uint6
 
 /*
  * Marks as suspect what may have taken the time of the sampled instructions, if the event names the one after
- * the slow one: what comes before each that has at least a hundredth of the samples; where a jump leads to it,
+ * the slow one: what comes before each that has two samples and a fiftieth of them; where a jump leads to it,
  * the jump too. Nothing where instructions are missing.
  */
 void hl_listing_mark(struct hl_listing *listing);
