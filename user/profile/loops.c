@@ -16,8 +16,8 @@
  * need not be the lowest instruction: compilers enter `while` at its test, at the bottom. (Aho, Lam, Sethi,
  * Ullman, "Compilers", 9.6; dominators by Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm", 2001.)
  *
- * Where an indirect jump leads is not known. Instructions to which nothing else leads are taken for its
- * targets, if they stand behind it: so a switch does not cut the loop around it.
+ * Where an indirect jump leads is not known. What is not reached otherwise is taken for its targets, if it
+ * stands behind it: so a switch does not cut the loop around it.
  *
  * The code may be anybody's: all work is counted, and ends at a limit.
  */
@@ -85,24 +85,6 @@ static int add_flow(struct graph *g)
 	return code;
 }
 
-/* Gives what nothing leads to a way to it: from an indirect jump, or from outside. */
-static int add_entries(struct graph *g)
-{
-	_cleanup_free_ bool *led_to = calloc(g->n, sizeof(*led_to));
-	uint32_t jump = ROOT;
-	int code = led_to ? add_edge(g, ROOT, 1) : -ENOMEM;
-
-	for (size_t i = 0; i < g->n_edges && !code; i += 2)
-		led_to[g->edges[i + 1]] = true;
-	for (uint32_t node = 1; node < g->n && !code; node++) {
-		if (!led_to[node])
-			code = add_edge(g, jump, node);
-		if (g->listing->rows[node - 1].flow == HL_FLOW_INDIRECT)
-			jump = node;
-	}
-	return code;
-}
-
 /* Sorts the edges by their ends: those of node i are @ret from @ret_first[i] to @ret_first[i + 1]. */
 static int sort_edges(const struct graph *g, size_t key, uint32_t **ret_first, uint32_t **ret)
 {
@@ -120,6 +102,48 @@ static int sort_edges(const struct graph *g, size_t key, uint32_t **ret_first, u
 	for (size_t i = 0; i < g->n_edges; i += 2)
 		sorted[first[g->edges[i + key] + 1]++] = g->edges[i + 1 - key];
 	return 0;
+}
+
+/* Marks what is reached from @node, which is not marked yet. @stack has room for all nodes. */
+static void mark_reached(const struct graph *g, uint32_t node, bool *reached, uint32_t *stack)
+{
+	uint32_t depth = 0;
+
+	reached[node] = true;
+	stack[depth++] = node;
+	while (depth) {
+		node = stack[--depth];
+		for (uint32_t e = g->first_out[node]; e < g->first_out[node + 1]; e++) {
+			if (reached[g->out[e]])
+				continue;
+			reached[g->out[e]] = true;
+			stack[depth++] = g->out[e];
+		}
+	}
+}
+
+/* Gives what is not reached from the start a way to it: from an indirect jump before it, or from outside. */
+static int add_entries(struct graph *g)
+{
+	_cleanup_free_ bool *reached = calloc(g->n, sizeof(*reached));
+	_cleanup_free_ uint32_t *stack = calloc(g->n, sizeof(*stack));
+	uint32_t jump = ROOT;
+	int code = reached && stack ? 0 : -ENOMEM;
+
+	if (!code)
+		code = sort_edges(g, 0, &g->first_out, &g->out);
+	for (uint32_t node = 1; node < g->n && !code; node++) {
+		if (!reached[node]) {
+			code = add_edge(g, jump, node);
+			mark_reached(g, node, reached, stack);
+		}
+		if (g->listing->rows[node - 1].flow == HL_FLOW_INDIRECT)
+			jump = node;
+	}
+	free(g->first_out);
+	free(g->out);
+	g->first_out = g->out = NULL;
+	return code;
 }
 
 /* Numbers the nodes that are reached from the root, each before those that are only reached through it. */

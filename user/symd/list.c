@@ -89,7 +89,7 @@ static int find_function(struct list *l, struct hl_err *err)
 		return hl_err_errno(err, r, "cannot find a function");
 	memcpy(&answer, payload.data, sizeof(answer));
 	if (answer.size == 0 || (answer.flags & HL_SYMD_UNMAPPED)) {
-		if (!l->query.n_bytes)
+		if (l->query.where - l->query.bytes_at >= l->query.n_bytes)
 			return hl_err_set(err, -ENOENT, "no function is known at 0x%llx",
 					  (unsigned long long)l->query.where);
 		/* Of code in no file, what was given is all that is known. */
