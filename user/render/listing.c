@@ -84,7 +84,7 @@ static int write_part(const struct hl_listing *part, uint64_t samples, FILE *out
 			      part->why ? part->why : "no listing");
 	code = hl_table_write(&table, out);
 	if (part->cut)
-		(void)fprintf(out, "the function goes on for %" PRIu64 " bytes in all\n", part->size);
+		(void)fprintf(out, "cut here: the function has %" PRIu64 " bytes\n", part->size);
 	if (suspects)
 		(void)fputs("\n> may have taken the time that shows at the instruction after it: the event "
 			    "is not "
