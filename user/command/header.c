@@ -125,6 +125,34 @@ static void add_name_notes(struct hl_header *h, const struct hl_resolve_counts *
 	}
 }
 
+/* For which files there are no inlined functions and lines, though they were asked for, and why. */
+static void add_lines_notes(struct hl_header *h, const struct hl_lines_counts *lines)
+{
+	int n;
+
+	if (lines->without || lines->refused || lines->untried || lines->damaged) {
+		n = snprintf(h->lines_note, sizeof(h->lines_note),
+			     "inlined functions and lines are known of %u file%s; %u without debug "
+			     "information, %u not read for want of time, %u refused",
+			     lines->read, lines->read == 1 ? "" : "s", lines->without, lines->untried,
+			     lines->refused);
+		if (lines->refused)
+			n += snprintf(h->lines_note + n, sizeof(h->lines_note) - (size_t)n, ", the first %s",
+				      lines->refusal);
+		if (lines->damaged)
+			(void)snprintf(h->lines_note + n, sizeof(h->lines_note) - (size_t)n,
+				       "; %u damaged parts are left out", lines->damaged);
+		add_note(h, h->lines_note);
+	}
+	if (lines->missing) {
+		(void)snprintf(h->lines_missing_note, sizeof(h->lines_missing_note),
+			       "files of debug information that were not found, or are of another build: %u; "
+			       "the first is %s",
+			       lines->missing, lines->missed);
+		add_note(h, h->lines_missing_note);
+	}
+}
+
 static void add_notes(struct hl_header *h, const struct hl_session *session,
 		      const struct hl_event_choice *event, const struct hl_window *window)
 {
@@ -234,4 +262,5 @@ void hl_header_fill(struct hl_header *h, const struct hl_session *session,
 	note_room(h, &stats);
 	add_name_notes(h, counts, kernel);
 	note_symd(h, session, names);
+	add_lines_notes(h, &counts->lines);
 }

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "command/kernel_names.h"
+#include "command/place_frames.h"
 #include "command/tiers.h"
 #include "process/codefiles.h"
 #include "process/files.h"
@@ -21,14 +22,6 @@
 #include "symd/client.h"
 
 enum { BATCH = 4096, PLACES_LIMIT = 16 << 20 };
-
-/* What is known of a file while its places are named. */
-struct named_file {
-	struct hl_id binary;
-	const char *module; /* path shown, borrowed */
-	bool known;         /* the server has it */
-	bool denied;        /* the server died of it */
-};
 
 /* A raw address means something in one process only, and to one that tells of its code at all. */
 static uint32_t process_of(const struct hl_places *places, uint64_t frame,
@@ -153,6 +146,7 @@ const struct hl_place *hl_places_sample(const struct hl_places *places, const st
 void hl_places_done(struct hl_places *places)
 {
 	free(places->items);
+	free(places->inlined);
 	hl_index_done(&places->index);
 	*places = (struct hl_places){ 0 };
 }
@@ -177,7 +171,7 @@ static int keep_binary(struct hl_profile *profile, const struct hl_symd_file *ab
 }
 
 static int add_file(const struct hl_resolve *resolve, struct hl_profile *profile, uint32_t id,
-		    struct named_file *ret, struct hl_debug_counts *counts)
+		    struct hl_named_file *ret, struct hl_debug_counts *counts)
 {
 	const struct hl_open_file *file = hl_files_get(resolve->files, id);
 	_cleanup_close_ int vdso = id == HL_FILE_VDSO ? hl_vdso_open() : -1;
@@ -204,9 +198,10 @@ static int add_file(const struct hl_resolve *resolve, struct hl_profile *profile
 	return keep_binary(profile, &about, id, ret->binary);
 }
 
-static int add_files(struct hl_places *places, struct hl_profile *profile, struct named_file **ret)
+static int add_files(struct hl_places *places, struct hl_profile *profile, struct hl_named_file **ret,
+		     size_t *ret_n)
 {
-	_cleanup_free_ struct named_file *files = NULL;
+	_cleanup_free_ struct hl_named_file *files = NULL;
 	_cleanup_free_ bool *wanted = NULL;
 	uint32_t most = HL_FILE_FIRST;
 	int code = 0;
@@ -224,143 +219,11 @@ static int add_files(struct hl_places *places, struct hl_profile *profile, struc
 	for (uint32_t id = 0; id <= most && !code; id++)
 		if (wanted[id])
 			code = add_file(places->resolve, profile, id, &files[id], &places->debug);
-	if (!code)
+	if (!code) {
 		*ret = TAKE_PTR(files);
-	return code;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	/* "/memfd:NAME" is no path: its name may hold anything. */
-	if (hl_starts_with(path, "/memfd:"))
-		return path + 1;
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-static const char *module_of(const struct hl_symd_query *q, const struct named_file *file)
-{
-	if (q->place == HL_SYMD_KERNEL)
-		return "kernel";
-	if (q->place == HL_SYMD_RAW)
-		return "jit";
-	return file->module ? file->module : "unknown";
-}
-
-static struct hl_id binary_of(const struct hl_symd_query *q, const struct named_file *file)
-{
-	return q->place == HL_SYMD_FILE && file->known ? file->binary : (struct hl_id){ 0, 0 };
-}
-
-/* An instruction that may be another one at the same place is what its bytes are, beside where it is. */
-static struct hl_id id_of_living(const struct hl_id *binary, const struct hl_symd_query *q)
-{
-	uint8_t bytes[sizeof(*binary) + sizeof(q->code)];
-
-	memcpy(bytes, binary, sizeof(*binary));
-	memcpy(bytes + sizeof(*binary), q->code, sizeof(q->code));
-	return hl_id_of(bytes, sizeof(bytes));
-}
-
-static bool in_vdso(const struct hl_symd_query *q)
-{
-	return q->place == HL_SYMD_FILE && (q->file == HL_FILE_VDSO || q->file == HL_FILE_VDSO32);
-}
-
-static const uint8_t kind_of_place[] = {
-	[HL_SYMD_FILE] = HL_FRAME_USER, [HL_SYMD_KERNEL] = HL_FRAME_KERNEL, [HL_SYMD_RAW] = HL_FRAME_JIT
-};
-
-/* What stands in place of a function's name: where it is, but of made code, of which that says nothing. */
-static void add_place_name(struct hl_str *out, const struct hl_symd_query *q, const char *module,
-			   uint64_t address)
-{
-	if (q->place == HL_SYMD_RAW)
-		hl_str_adds(out, "[jit]");
-	else if (in_vdso(q)) /* its own name has the brackets; a file called so gets a second pair */
-		hl_str_addf(out, "%.*s+0x%llx]", (int)strlen(module) - 1, module,
-			    (unsigned long long)address);
-	else
-		hl_str_addf(out, "[%s+0x%llx]", module, (unsigned long long)address);
-}
-
-/* The frames of one answered place. @module is the kernel module's name, or NULL. */
-static int make_frames(struct hl_place *place, const struct hl_symd_answer *a, const char *strings,
-		       const struct named_file *file, struct hl_profile *profile, struct hl_str *text)
-{
-	const struct hl_symd_query *q = &place->query;
-	struct hl_frame frame = { .kind = kind_of_place[q->place], .address = a->function };
-	int code;
-
-	/* Made code moves, and is made again elsewhere: what stays is its name. */
-	if (q->place == HL_SYMD_RAW)
-		frame.address = 0;
-	frame.module = module_of(q, file);
-	frame.module_len = strlen(frame.module);
-	if (a->module_len) {
-		frame.module = strings + a->module;
-		frame.module_len = a->module_len;
+		*ret_n = most + 1;
 	}
-	frame.binary = binary_of(q, file);
-	hl_str_clear(text);
-	if (a->name_len)
-		hl_str_add_unmarked(text, strings + a->name, a->name_len);
-	else
-		add_place_name(text, q, base_name(frame.module), a->function);
-	frame.name = text->data;
-	frame.name_len = text->len;
-	if (hl_str_status(text))
-		return -ENOMEM;
-	code = hl_profile_frame(profile, &frame, &place->function);
-	if (code || !(q->flags & HL_SYMD_WANT_TEXT))
-		return code;
-	frame.kind = HL_FRAME_INSN;
-	frame.kernel = q->place == HL_SYMD_KERNEL;
-	if ((q->flags & HL_SYMD_LIVING) && q->code_len)
-		frame.binary = id_of_living(&frame.binary, q);
-	frame.insn_class = a->insn_class;
-	frame.address = a->address;
-	frame.offset = a->address - a->function;
-	hl_str_clear(text);
-	if (a->text_len)
-		hl_str_add(text, strings + a->text, a->text_len);
-	else
-		hl_str_adds(text, "(no code bytes)");
-	if (a->flags & HL_SYMD_IRQS_OFF)
-		hl_str_adds(text, " (irqs were off)");
-	if (a->flags & HL_SYMD_DIFFERS)
-		hl_str_adds(text, " (the file differs)");
-	if (hl_str_status(text))
-		return -ENOMEM;
-	frame.name = text->data;
-	frame.name_len = text->len;
-	return hl_profile_frame(profile, &frame, &place->insn);
-}
-
-/* The frame of the innermost loop around a sampled place. */
-static int make_loop(struct hl_places *places, struct hl_place *place, const struct hl_symd_answer *a,
-		     struct hl_profile *profile)
-{
-	struct hl_frame frame = *hl_profile_get_frame(profile, place->function);
-	struct hl_loop loop;
-	char name[64];
-	int code;
-
-	place->loop = HL_INDEX_NONE;
-	if (!places->tiers || !(place->query.flags & HL_SYMD_WANT_TEXT))
-		return 0;
-	code = hl_tiers_loop(places->tiers, &place->query, a, &loop);
-	place->unlisted = code == -ENODATA;
-	if (code <= 0)
-		return code == -ENODATA ? 0 : code;
-	(void)snprintf(name, sizeof(name), "[loop 0x%llx-0x%llx]", (unsigned long long)loop.start,
-		       (unsigned long long)loop.end);
-	frame.kind = HL_FRAME_PART;
-	frame.address = loop.start;
-	frame.name = name;
-	frame.name_len = strlen(name);
-	return hl_profile_frame(profile, &frame, &place->loop);
+	return code;
 }
 
 /* True if a place of the kernel lacks a name that it may have got since the names were read. */
@@ -375,18 +238,20 @@ static bool lacks_kernel_name(const struct hl_symd_query *queries, const struct 
 static int resolve(const struct hl_resolve *r, const struct hl_symd_query *queries, size_t n,
 		   struct hl_symd_answers *answers, struct hl_err *err)
 {
-	int code = hl_symd_resolve(r->symd, queries, n, r->intel, answers, err);
+	const uint32_t flags = (r->intel ? HL_SYMD_INTEL : 0) | (r->inlines ? HL_SYMD_WANT_INLINES : 0) |
+			       (r->lines ? HL_SYMD_WANT_LINES : 0);
+	int code = hl_symd_resolve(r->symd, queries, n, flags, answers, err);
 
 	if (code || !lacks_kernel_name(queries, answers) ||
 	    !hl_kernel_names_read(r->kernel, r->symd, hl_monotonic_ns()))
 		return code;
-	return hl_symd_resolve(r->symd, queries, n, r->intel, answers, err);
+	return hl_symd_resolve(r->symd, queries, n, flags, answers, err);
 }
 
-static int look_up_batch(struct hl_places *places, size_t from, size_t n, const struct named_file *files,
+static int look_up_batch(struct hl_places *places, size_t from, size_t n, const struct hl_named_file *files,
 			 struct hl_symd_answers *answers, struct hl_profile *profile, struct hl_err *err)
 {
-	static const struct named_file no_file = { .module = NULL };
+	static const struct hl_named_file no_file = { .module = NULL };
 	_cleanup_free_ struct hl_symd_query *queries = calloc(n, sizeof(*queries));
 	_cleanup_str_ struct hl_str text = { 0 };
 	int code;
@@ -403,14 +268,50 @@ static int look_up_batch(struct hl_places *places, size_t from, size_t n, const 
 		place->flags = answers->items[i].flags;
 		place->unopened = in_file && !files[place->query.file].known;
 		place->denied = in_file && files[place->query.file].denied;
-		code = make_frames(place, &answers->items[i], answers->strings,
-				   in_file ? &files[place->query.file] : &no_file, profile, &text);
-		if (!code)
-			code = make_loop(places, place, &answers->items[i], profile);
+		code = hl_place_frames(places, place, answers, &answers->items[i],
+				       in_file ? &files[place->query.file] : &no_file, profile, &text);
 		if (code)
 			(void)hl_err_errno(err, code, "cannot keep the names of this profile");
 	}
 	return code;
+}
+
+/* Adds the samples of @sample to each file of its stacks, once a file: @last says who was the last to do so. */
+static void weigh_sample(const struct hl_places *places, size_t number, struct hl_lines_file *files,
+			 size_t *last)
+{
+	const struct hl_window *w = places->resolve->window;
+	const struct hl_sample *sample = &w->samples[number];
+	const struct hl_stack_row *row = hl_window_stack(w, sample->key.user_stack);
+	struct hl_symd_query q = query_of(places, sample->key.ip, &sample->key.process);
+	uint32_t n = row ? row->head.n : 0, i = 0;
+
+	do {
+		if (q.place == HL_SYMD_FILE && last[q.file] != number + 1) {
+			last[q.file] = number + 1;
+			files[q.file].samples += sample->count.samples;
+		}
+		if (i < n)
+			q = query_of(places, row->frames[i], &sample->key.process);
+	} while (i++ < n);
+}
+
+/* Reads inlined functions and lines of the @n files, of which those count that symd knows. */
+static int read_lines(struct hl_places *places, const struct hl_named_file *named, size_t n)
+{
+	_cleanup_free_ struct hl_lines_file *files = calloc(n, sizeof(*files));
+	_cleanup_free_ size_t *last = calloc(n, sizeof(*last));
+	size_t kept = 0;
+
+	if (!files || !last)
+		return -ENOMEM;
+	for (size_t i = 0; i < places->resolve->window->n_samples; i++)
+		weigh_sample(places, i, files, last);
+	for (size_t i = 0; i < n; i++)
+		if (named[i].known && files[i].samples)
+			files[kept++] = (struct hl_lines_file){ (uint32_t)i, files[i].samples };
+	hl_lines_read(places->resolve->symd, places->resolve->files, files, kept, &places->lines);
+	return 0;
 }
 
 /* What processes tell of their code by now. A file that has damage names what stands before that. */
@@ -442,9 +343,12 @@ static void add_code_files(const struct hl_resolve *resolve)
 int hl_places_look_up(struct hl_places *places, struct hl_profile *profile, struct hl_err *err)
 {
 	struct hl_symd_answers answers = { 0 };
-	_cleanup_free_ struct named_file *files = NULL;
-	int code = add_files(places, profile, &files);
+	_cleanup_free_ struct hl_named_file *files = NULL;
+	size_t n_files = 0;
+	int code = add_files(places, profile, &files, &n_files);
 
+	if (!code && (places->resolve->inlines || places->resolve->lines))
+		code = read_lines(places, files, n_files);
 	if (code)
 		return hl_err_set(err, code, "no memory for the files of this profile");
 	if (!places->resolve->kernel->read_ns)

@@ -12,13 +12,14 @@
  */
 struct hl_place {
 	struct hl_symd_query query;
-	uint32_t function; /* frame in the profile */
-	uint32_t insn;     /* frame of the leaf, where the query wants text */
-	uint32_t loop;     /* frame of the loop around it; HL_INDEX_NONE */
-	uint16_t flags;    /* HL_SYMD_* of the answer */
-	bool denied;       /* symd failed on its file */
-	bool unopened;     /* its file could not be opened */
-	bool unlisted;     /* there was no code to look for loops in */
+	uint32_t function;                 /* frame in the profile */
+	uint32_t first_inlined, n_inlined; /* frames below it, outermost first, in hl_places.inlined */
+	uint32_t loop;                     /* frame of the loop around it; HL_INDEX_NONE */
+	uint32_t insn;                     /* frame of the leaf, where the query wants text */
+	uint16_t flags;                    /* HL_SYMD_* of the answer */
+	bool denied;                       /* symd failed on its file */
+	bool unopened;                     /* its file could not be opened */
+	bool unlisted;                     /* there was no code to look for loops in */
 };
 
 struct hl_places {
@@ -26,8 +27,11 @@ struct hl_places {
 	struct hl_place *items;
 	size_t n, cap;
 	struct hl_index index;
+	uint32_t *inlined;
+	size_t n_inlined, cap_inlined;
 	struct hl_debug_counts debug; /* of the look-up */
-	struct hl_tiers *tiers;       /* while they are looked up; NULL: no loops are wanted */
+	struct hl_lines_counts lines;
+	struct hl_tiers *tiers; /* while they are looked up; NULL: no loops are wanted */
 };
 
 /*

@@ -30,6 +30,11 @@ static const struct hl_option options[] = {
 	  .metavar = "WHAT,…",
 	  .help = "what stacks end in; several make tiers, as loop,insn: the innermost "
 		  "loop, and in it the instruction" },
+	{ "inlines", 0, HL_FLAG(struct record, recording.inlines),
+	  .help = "inlined functions are frames of their own, by debug information, read when recording "
+		  "ends" },
+	{ "lines", 0, HL_FLAG(struct record, recording.lines),
+	  .help = "functions are told apart by source file and line, by debug information" },
 	HL_RECORDING_SYNTAX(struct record),
 	{ "pprof-insn", 0, HL_FLAG(struct record, pprof_insn),
 	  .help = "pb.gz: the instruction is the innermost line of its location" },

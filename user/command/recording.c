@@ -213,6 +213,8 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 		.until_ns = hl_session_times(run->session).end_monotonic_ns,
 		.instructions = !run->config->no_instructions,
 		.loops = run->config->loops,
+		.inlines = run->config->inlines,
+		.lines = run->config->lines,
 		.intel = run->config->syntax == HL_SYNTAX_INTEL,
 		.software_clock = run->event.software_clock,
 	};

@@ -25,6 +25,7 @@ struct hl_recording_options {
 	bool no_instructions; /* stacks end in functions, or their loops */
 	bool loops;           /* the innermost loop around the instruction stands above it */
 	bool elsewhere;       /* outputs lie where only root may write: keep what that takes */
+	bool inlines, lines;  /* by debug information: frames of inlined functions; functions by source line */
 };
 
 enum { HL_SYNTAX_ATT, HL_SYNTAX_INTEL };

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "command/places.h"
 #include "profile/profile.h"
@@ -12,16 +14,38 @@
 
 /* A stack of a profile, root first. Marks are few and are interned as they come. */
 struct stack {
-	uint32_t frames[2 * HL_MAX_FRAMES + 16];
-	size_t n;
+	uint32_t *frames;
+	size_t n, cap;
 };
+
+static int push(struct stack *stack, uint32_t frame)
+{
+	int code = hl_grow(&stack->frames, &stack->cap, stack->n + 1, sizeof(*stack->frames), UINT32_MAX);
+
+	if (!code)
+		stack->frames[stack->n++] = frame;
+	return code;
+}
+
+/* A function, and what was inlined in it there. */
+static int push_place(const struct hl_places *places, struct stack *stack, const struct hl_place *place)
+{
+	int code = push(stack, place->function);
+
+	for (uint32_t i = 0; i < place->n_inlined && !code; i++)
+		code = push(stack, places->inlined[place->first_inlined + i]);
+	return code;
+}
 
 static int push_named(struct hl_profile *profile, struct stack *stack, uint8_t kind, const char *name,
 		      size_t len)
 {
 	struct hl_frame frame = { .kind = kind, .name = name, .name_len = len, .module = "" };
 
-	return hl_profile_frame(profile, &frame, &stack->frames[stack->n++]);
+	uint32_t number;
+	int code = hl_profile_frame(profile, &frame, &number);
+
+	return code ? code : push(stack, number);
 }
 
 static int push_mark(struct hl_profile *profile, struct stack *stack, const char *name)
@@ -93,8 +117,8 @@ static int push_callers(const struct hl_places *places, struct hl_profile *profi
 		counts->walk[row->head.end] += samples;
 	code = push_walk_end(profile, stack, row->head.end);
 	for (uint32_t i = row->head.n; i > 0 && !code; i--)
-		stack->frames[stack->n++] =
-			hl_places_caller(places, row->frames[i - 1], &sample->key.process)->function;
+		code = push_place(places, stack,
+				  hl_places_caller(places, row->frames[i - 1], &sample->key.process));
 	return code;
 }
 
@@ -118,26 +142,28 @@ static void count_lacks(const struct hl_place *place, const struct hl_resolve *r
 }
 
 static int add_sample(const struct hl_places *places, const struct hl_sample *sample,
-		      struct hl_profile *profile, struct hl_resolve_counts *counts)
+		      struct hl_profile *profile, struct stack *stack, struct hl_resolve_counts *counts)
 {
 	const struct hl_place *leaf = hl_places_sample(places, sample);
 	uint64_t samples = sample->count.samples;
-	struct stack stack = { .n = 0 };
-	int code = push_root(places->resolve, profile, &stack, sample);
+	int code;
 
+	stack->n = 0;
+	code = push_root(places->resolve, profile, stack, sample);
 	if (!code)
-		code = push_callers(places, profile, &stack, sample, sample->key.user_stack, counts);
+		code = push_callers(places, profile, stack, sample, sample->key.user_stack, counts);
 	if (!code)
-		code = push_callers(places, profile, &stack, sample, sample->key.kernel_stack, counts);
+		code = push_callers(places, profile, stack, sample, sample->key.kernel_stack, counts);
+	if (!code)
+		code = push_place(places, stack, leaf);
+	if (!code && leaf->loop != HL_INDEX_NONE)
+		code = push(stack, leaf->loop);
+	if (!code && places->resolve->instructions)
+		code = push(stack, leaf->insn);
 	if (code)
 		return code;
-	stack.frames[stack.n++] = leaf->function;
-	if (leaf->loop != HL_INDEX_NONE)
-		stack.frames[stack.n++] = leaf->loop;
-	if (places->resolve->instructions)
-		stack.frames[stack.n++] = leaf->insn;
 	count_lacks(leaf, places->resolve, profile, samples, counts);
-	return hl_profile_add(profile, stack.frames, stack.n, samples, sample->count.periods);
+	return hl_profile_add(profile, stack->frames, stack->n, samples, sample->count.periods);
 }
 
 /* The callers of one stack that are raw user addresses, or all others: of those the process does not matter. */
@@ -174,6 +200,7 @@ int hl_resolve_run(const struct hl_resolve *resolve, struct hl_profile *profile,
 		   struct hl_resolve_counts *ret, struct hl_err *err)
 {
 	struct hl_places places = { .resolve = resolve };
+	struct stack stack = { .n = 0 };
 	int code = collect(&places);
 
 	memset(ret, 0, sizeof(*ret));
@@ -182,11 +209,13 @@ int hl_resolve_run(const struct hl_resolve *resolve, struct hl_profile *profile,
 	else
 		code = hl_places_look_up(&places, profile, err);
 	ret->debug = places.debug;
+	ret->lines = places.lines;
 	for (size_t i = 0; i < resolve->window->n_samples && !code; i++) {
-		code = add_sample(&places, &resolve->window->samples[i], profile, ret);
+		code = add_sample(&places, &resolve->window->samples[i], profile, &stack, ret);
 		if (code)
 			(void)hl_err_errno(err, code, "cannot keep the stacks of this profile");
 	}
+	free(stack.frames);
 	hl_places_done(&places);
 	return code;
 }

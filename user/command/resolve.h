@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "command/debugfiles.h"
+#include "command/lines.h"
 #include "sample/window.h"
 
 struct hl_code_files;
@@ -26,6 +27,7 @@ struct hl_resolve {
 	bool instructions;              /* leaves are instructions; else what stands above them */
 	bool loops;                     /* the innermost loop stands above the instruction */
 	bool intel;
+	bool inlines, lines; /* inlined functions are frames; function frames have file and line */
 	bool software_clock; /* the event is a timer */
 };
 
@@ -42,6 +44,7 @@ struct hl_resolve_counts {
 	uint64_t stacks_lost;       /* the stack map had no room */
 	uint64_t walk[HL_WALK_MAX]; /* by how the user walk ended */
 	struct hl_debug_counts debug;
+	struct hl_lines_counts lines;
 };
 
 /* Adds all samples of the window to @profile, unfinished. 0 or -errno. */

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_COMMAND_LINES_H
+#define HL_COMMAND_LINES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct hl_files;
+struct hl_str;
+struct hl_symd;
+
+/* A file with its share of the samples. */
+struct hl_lines_file {
+	uint32_t id;
+	uint64_t samples; /* whose stack it is in */
+};
+
+/* What became of the files for which inlined functions and lines were wanted. */
+struct hl_lines_counts {
+	unsigned int read;    /* are known now */
+	unsigned int without; /* have no debug information */
+	unsigned int refused; /* damaged, too large, or slower than the time that one file has */
+	unsigned int untried; /* the time was over before their turn */
+	unsigned int missing; /* .dwo and alternate files that were not there, or were others */
+	unsigned int damaged; /* units in files that were read, and functions nested too deeply */
+	char refusal[240];    /* of the first that was refused, why */
+	char missed[160];     /* the first that was missing */
+};
+
+/*
+ * Has @symd read the debug information of @files, those in most samples first (@files is sorted so), until the
+ * time for it is over. Files that it names besides are opened below the root of the process that was sampled, then
+ * below our own.
+ */
+void hl_lines_read(struct hl_symd *symd, const struct hl_files *opened, struct hl_lines_file *files, size_t n,
+		   struct hl_lines_counts *counts);
+
+/* Appends " at FILE:LINE", with the base name of @path; nothing if @len is 0. */
+void hl_lines_append(struct hl_str *out, const char *path, size_t len, uint32_t line);
+
+#endif
