@@ -20,13 +20,13 @@
 
 /* For one file, and for all of them: the end of a recording is not to be waited for longer than this. */
 enum { FILE_MS = 15000, ALL_MS = 20000, MAX_PLACES = 8 };
-#define MEMORY (UINT64_C(2) << 30)
 
 struct reader {
 	struct hl_symd *symd;
 	int own_root;
 	const struct hl_open_file *file;
 	uint32_t id;
+	uint64_t memory;
 	struct hl_lines_counts *counts;
 };
 
@@ -129,7 +129,7 @@ static void refuse(const struct reader *r, const char *why)
 
 static void read_one(const struct reader *r, uint64_t left_ms)
 {
-	struct hl_symd_lines_limits limits = { .memory = MEMORY,
+	struct hl_symd_lines_limits limits = { .memory = r->memory,
 					       .time_ms = left_ms < FILE_MS ? (uint32_t)left_ms : FILE_MS };
 	struct hl_symd_wants wants = { .items = NULL };
 	struct hl_symd_lines lines;
@@ -161,10 +161,10 @@ static int by_samples(const void *a, const void *b)
 }
 
 void hl_lines_read(struct hl_symd *symd, const struct hl_files *opened, struct hl_lines_file *files, size_t n,
-		   struct hl_lines_counts *counts)
+		   uint64_t memory, struct hl_lines_counts *counts)
 {
 	_cleanup_close_ int own_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct reader reader = { .symd = symd, .own_root = own_root, .counts = counts };
+	struct reader reader = { .symd = symd, .own_root = own_root, .memory = memory, .counts = counts };
 	uint64_t start_ns = hl_monotonic_ns(), spent_ms;
 
 	qsort(files, n, sizeof(*files), by_samples);

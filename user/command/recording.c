@@ -215,6 +215,7 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 		.loops = run->config->loops,
 		.inlines = run->config->inlines,
 		.lines = run->config->lines,
+		.debug_memory = (uint64_t)run->config->debug_mb << 20,
 		.intel = run->config->syntax == HL_SYNTAX_INTEL,
 		.software_clock = run->event.software_clock,
 	};

@@ -27,8 +27,9 @@ struct hl_resolve {
 	bool instructions;              /* leaves are instructions; else what stands above them */
 	bool loops;                     /* the innermost loop stands above the instruction */
 	bool intel;
-	bool inlines, lines; /* inlined functions are frames; function frames have file and line */
-	bool software_clock; /* the event is a timer */
+	uint64_t debug_memory; /* bytes of debug information of one file */
+	bool inlines, lines;   /* inlined functions are frames; function frames have file and line */
+	bool software_clock;   /* the event is a timer */
 };
 
 /* Samples that lack something, by what they lack. */
