@@ -249,11 +249,21 @@ static void blame(struct hl_symd_keep *keep, const struct hl_symd_identity *id)
 	remove_if(keep, has_identity, id);
 }
 
+/* A file may have been given twice, for its names and for its lines: it fails once. */
+static void add_culprit(struct hl_symd_culprits *whom, const struct hl_symd_identity *id)
+{
+	const size_t most = sizeof(whom->ids) / sizeof(whom->ids[0]);
+
+	for (size_t i = 0; i < whom->n; i++)
+		if (is_same(&whom->ids[i], id))
+			return;
+	if (whom->n < most)
+		whom->ids[whom->n++] = *id;
+}
+
 void hl_symd_keep_culprits(const struct hl_symd_keep *keep, struct hl_symd_subject subject, int fd,
 			   struct hl_symd_culprits *ret)
 {
-	const size_t most = sizeof(ret->ids) / sizeof(ret->ids[0]);
-
 	ret->n = 0;
 	ret->subject = subject;
 	if (fd >= 0)
@@ -261,9 +271,9 @@ void hl_symd_keep_culprits(const struct hl_symd_keep *keep, struct hl_symd_subje
 	/* The kernel's names are not foreign: what kills is the bytes that are asked about. */
 	if (fd >= 0 || subject.place == HL_SYMD_KERNEL)
 		return;
-	for (size_t i = 0; i < keep->n && ret->n < most; i++)
+	for (size_t i = 0; i < keep->n; i++)
 		if (is_about(&keep->items[i], subject))
-			ret->ids[ret->n++] = keep->items[i].id;
+			add_culprit(ret, &keep->items[i].id);
 }
 
 void hl_symd_keep_blame(struct hl_symd_keep *keep, const struct hl_symd_culprits *whom)
