@@ -106,6 +106,9 @@ uint64_t stores_samples(unsigned int seed)
 
 struct hl_batch *stores_batch(unsigned int seed)
 {
+	static const struct hl_segment segments[] = { { 0x1000, 0, 0x100 }, { 0x3000, 0x1000, 0x200 } };
+	static const uint8_t build_id[] = { 0x12, 0x34 };
+	static const struct hl_binary binary = { { 1, 2 }, build_id, 2, segments, 2, 0 };
 	struct hl_batch *batch = hl_batch_new();
 
 	CHECK(batch);
@@ -147,7 +150,7 @@ struct hl_batch *stores_batch(unsigned int seed)
 				       count_of(seed, i) * 10000000 + (i == 7)),
 			  0);
 	}
-	CHECK_INT(hl_batch_build_id(batch, (struct hl_id){ 1, 2 }, "\x12\x34", 2), 0);
+	CHECK_INT(hl_profile_add_binary(hl_batch_profile(batch), &binary), 0);
 	return batch;
 }
 

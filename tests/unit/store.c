@@ -72,6 +72,7 @@ HL_TEST(what_is_read_is_what_was_written)
 	struct hl_profile *want = expected_profile(5, 1);
 	struct hl_reading *reading;
 	struct hl_err err = { "" };
+	const struct hl_binary *binary;
 	const struct hl_node *nodes;
 	uint32_t n, i;
 
@@ -82,6 +83,10 @@ HL_TEST(what_is_read_is_what_was_written)
 	check_same(hl_reading_profile(reading), want);
 	nodes = hl_profile_nodes(hl_reading_profile(reading), &n);
 	CHECK_INT(nodes[0].total_weight, nodes[0].total * 10000000 + 5);
+	binary = hl_profile_binary(hl_reading_profile(reading), (struct hl_id){ 1, 2 });
+	CHECK(binary && binary->build_id_len == 2 && binary->build_id[1] == 0x34);
+	CHECK_INT(binary->n_segments, 2);
+	CHECK_INT(binary->segments[1].offset, 0x1000);
 	/* By hand: one stack with all that is known of it. */
 	for (i = 0; i < n; i++) {
 		const struct hl_frame *f = hl_profile_get_frame(hl_reading_profile(reading), nodes[i].frame);

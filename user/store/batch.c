@@ -8,7 +8,7 @@
 #include "profile/profile.h"
 #include "store/batch_rows.h"
 
-enum { MAX_ROWS = 1 << 24, MAX_BUILD_IDS = 1 << 16 };
+enum { MAX_ROWS = 1 << 24 };
 
 struct hl_batch *hl_batch_new(void)
 {
@@ -30,7 +30,6 @@ void hl_batch_free(struct hl_batch *batch)
 	hl_profile_free(batch->profile);
 	free(batch->owners);
 	free(batch->rows);
-	free(batch->build_ids);
 	hl_index_done(&batch->owner_index);
 	hl_index_done(&batch->row_index);
 	hl_arena_done(&batch->names);
@@ -149,25 +148,6 @@ int hl_batch_add(struct hl_batch *batch, const struct hl_owner *owner, const uin
 	batch->rows[row].weight += weight;
 	batch->samples += count;
 	batch->weight += weight;
-	return 0;
-}
-
-int hl_batch_build_id(struct hl_batch *batch, struct hl_id binary, const void *build_id, size_t len)
-{
-	struct batch_build_id *item;
-	int code;
-
-	for (size_t i = 0; i < batch->n_build_ids; i++)
-		if (hl_id_equal(batch->build_ids[i].binary, binary))
-			return 0;
-	code = hl_grow(&batch->build_ids, &batch->cap_build_ids, batch->n_build_ids + 1,
-		       sizeof(*batch->build_ids), MAX_BUILD_IDS);
-	if (code)
-		return code;
-	item = &batch->build_ids[batch->n_build_ids++];
-	*item = (struct batch_build_id){ .binary = binary };
-	item->len = len < sizeof(item->bytes) ? len : sizeof(item->bytes);
-	memcpy(item->bytes, build_id, item->len);
 	return 0;
 }
 

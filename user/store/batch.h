@@ -38,7 +38,7 @@ struct hl_batch *hl_batch_new(void);
 void hl_batch_free(struct hl_batch *batch);
 HL_DEFINE_CLEANUP(struct hl_batch, hl_batch_free)
 
-/* Where the frames of its stacks are interned; the batch's, and not to be finished. */
+/* Where frames and binaries of its stacks are interned; the batch's, and not to be finished. */
 struct hl_profile *hl_batch_profile(struct hl_batch *batch);
 
 /*
@@ -47,8 +47,6 @@ struct hl_profile *hl_batch_profile(struct hl_batch *batch);
  */
 int hl_batch_add(struct hl_batch *batch, const struct hl_owner *owner, const uint32_t *frames, size_t n,
 		 uint64_t count, uint64_t weight);
-/* Notes the build-id of the file with content id @binary. 0, -ENOMEM or -E2BIG. */
-int hl_batch_build_id(struct hl_batch *batch, struct hl_id binary, const void *build_id, size_t len);
 
 /* Sums over all that was added. */
 uint64_t hl_batch_samples(const struct hl_batch *batch);

@@ -17,7 +17,7 @@
  */
 
 /* Far deeper than any stack that we write. */
-enum { MAX_DEPTH = 4096, MAX_ROOT = 2, MAX_ITEMS = 1 << 28 };
+enum { MAX_DEPTH = 4096, MAX_ROOT = 2, MAX_SEGMENTS = 256, MAX_ITEMS = 1 << 28 };
 
 struct node {
 	uint32_t parent, frame, depth;
@@ -148,7 +148,36 @@ static int read_threads(struct tables *t, struct hl_db *db, struct hl_profile *p
 	return code;
 }
 
-/* ---- frames and nodes ---------------------------------------------------------------------------------- */
+/* ---- binaries, frames and nodes ---------------------------------------------------------------------------------- */
+
+/* What outputs need to know of files beyond frames: none is lacking where one is damaged. */
+static int read_binaries(struct hl_db *db, struct hl_profile *profile, struct hl_err *err)
+{
+	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
+	int code = hl_query_new(db, "SELECT hash, build_id, segments FROM binaries ORDER BY id", &query, err);
+
+	while (!code && (code = hl_query_step(query, err)) == 1) {
+		struct hl_segment segments[MAX_SEGMENTS];
+		struct hl_binary binary = { .segments = segments };
+		const void *bytes;
+		size_t len;
+
+		code = 0;
+		bytes = hl_query_bytes(query, 0, &len);
+		if (len != sizeof(binary.id))
+			continue;
+		memcpy(&binary.id, bytes, len);
+		bytes = hl_query_bytes(query, 2, &len);
+		binary.n_segments = len / sizeof(segments[0]);
+		if (binary.n_segments > MAX_SEGMENTS)
+			continue;
+		memcpy(segments, bytes, binary.n_segments * sizeof(segments[0]));
+		binary.build_id = (const uint8_t *)hl_query_bytes(query, 1, &binary.build_id_len);
+		if (hl_profile_add_binary(profile, &binary))
+			return no_memory(err);
+	}
+	return code;
+}
 
 static int read_frame(const struct hl_query *q, struct hl_profile *profile, uint32_t *ret, struct hl_err *err)
 {
@@ -296,6 +325,8 @@ int day_reader_samples(struct day_reader *day, struct hl_profile *profile, struc
 	struct tables t = { 0 };
 	int code = read_threads(&t, day->db, profile, err);
 
+	if (!code)
+		code = read_binaries(day->db, profile, err);
 	if (!code)
 		code = read_frames(&t, day->db, profile, err);
 	if (!code)

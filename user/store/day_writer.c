@@ -157,18 +157,20 @@ static int intern_owner(struct day_writer *day, const struct hl_owner *o, uint32
 	return hl_ids_row(day->ids, HL_TABLE_THREADS, thread, sizeof(thread) / sizeof(thread[0]), ret, err);
 }
 
-static int intern_binary(struct day_writer *day, const struct hl_batch *batch, struct hl_id binary,
-			 uint32_t *ret, struct hl_err *err)
+static int intern_binary(struct day_writer *day, const struct hl_batch *batch, struct hl_id id, uint32_t *ret,
+			 struct hl_err *err)
 {
-	struct hl_value values[] = { hl_blob(&binary, sizeof(binary)), hl_blob("", 0) };
+	const struct hl_binary *binary = hl_profile_binary(batch->profile, id);
+	struct hl_value values[] = { hl_blob(&id, sizeof(id)), hl_blob("", 0), hl_blob("", 0) };
 
-	if (!(binary.lo | binary.hi)) {
+	if (!(id.lo | id.hi)) {
 		*ret = 0;
 		return 0;
 	}
-	for (size_t i = 0; i < batch->n_build_ids; i++)
-		if (hl_id_equal(batch->build_ids[i].binary, binary))
-			values[1] = hl_blob(batch->build_ids[i].bytes, batch->build_ids[i].len);
+	if (binary) {
+		values[1] = hl_blob(binary->build_id, binary->build_id_len);
+		values[2] = hl_blob(binary->segments, binary->n_segments * sizeof(*binary->segments));
+	}
 	return hl_ids_row(day->ids, HL_TABLE_BINARIES, values, sizeof(values) / sizeof(values[0]), ret, err);
 }
 

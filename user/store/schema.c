@@ -13,7 +13,7 @@ const struct hl_table_shape hl_tables[HL_N_TABLES] = {
 	[HL_TABLE_SOURCES] = { "sources", 9 },   [HL_TABLE_REASONS] = { "reasons", 3 },
 	[HL_TABLE_NOTES] = { "notes", 1 },       [HL_TABLE_PROCESSES] = { "processes", 5 },
 	[HL_TABLE_THREADS] = { "threads", 2 },   [HL_TABLE_MODULES] = { "modules", 1 },
-	[HL_TABLE_BINARIES] = { "binaries", 2 }, [HL_TABLE_FRAMES] = { "frames", 9 },
+	[HL_TABLE_BINARIES] = { "binaries", 3 }, [HL_TABLE_FRAMES] = { "frames", 9 },
 };
 
 /*
@@ -57,8 +57,12 @@ static const char tables[] =
 	" exec INT NOT NULL, started INT NOT NULL, name TEXT NOT NULL);"
 	"CREATE TABLE threads(id INTEGER PRIMARY KEY, process INT NOT NULL, name TEXT NOT NULL);"
 	"CREATE TABLE modules(id INTEGER PRIMARY KEY, path TEXT NOT NULL);"
-	/* hash: of the executable segments and the build-id. */
-	"CREATE TABLE binaries(id INTEGER PRIMARY KEY, hash BLOB NOT NULL, build_id BLOB NOT NULL);"
+	/*
+	 * hash: of the executable segments and the build-id. segments: ELF address, offset in the file and
+	 * size of each executable one, as 64-bit little-endian numbers.
+	 */
+	"CREATE TABLE binaries(id INTEGER PRIMARY KEY, hash BLOB NOT NULL, build_id BLOB NOT NULL,"
+	" segments BLOB NOT NULL);"
 	/*
 	 * kind: 1 mark, 2 function, 3 inlined function, 4 generated code, 5 kernel function, 6 instruction,
 	 * whose name is its text. class: 0 other, 1 load, 2 store, 3 branch, 4 divide, 5 vector, 6 locked.
