@@ -135,6 +135,34 @@ HL_TEST_TIMEOUT(debug_file_that_is_none, 120)
 	folded_done(&folded);
 }
 
+/* Puts @source, packed by xz, into the stripped program of DIR/@name as .gnu_debugdata. */
+static void add_debugdata(const char *name, const char *source)
+{
+	must("cd %s%s && %s | xz -0 >packed.xz && objcopy --remove-section=.gnu_debuglink "
+	     "--add-section .gnu_debugdata=packed.xz app",
+	     dir(), name, source);
+}
+
+HL_TEST_TIMEOUT(names_packed_into_the_program, 180)
+{
+	struct folded folded;
+
+	build("packed", "-Wl,--build-id=sha1");
+	must("cd %spacked && objcopy -S -K main -K descend -K bottom app.debug mini && rm app.debug", dir());
+	add_debugdata("packed", "cat mini");
+	folded = record_app("packed");
+	check_app(&folded, 1);
+	CHECK(!has_note(".gnu_debugdata"));
+	folded_done(&folded);
+	build("bomb", "-Wl,--build-id=sha1");
+	must("rm %sbomb/app.debug", dir());
+	add_debugdata("bomb", "head -c 1G /dev/zero");
+	folded = record_app("bomb");
+	check_app(&folded, 0);
+	CHECK(has_note("files whose .gnu_debugdata is damaged or too large, and was not used: 1"));
+	folded_done(&folded);
+}
+
 /* Starts DIR/@program below the root DIR/@root, in a mount namespace of its own, as a container does. */
 static pid_t start_inside(const char *root, const char *program)
 {
