@@ -449,9 +449,9 @@ static struct hl_elf *open_large(uint64_t offset, uint64_t size)
 	return elf;
 }
 
-HL_TEST(code_over_128_MiB_is_too_much)
+HL_TEST(code_over_1_GiB_is_too_much)
 {
-	uint64_t limit = TEXT - BIAS + (UINT64_C(128) << 20);
+	uint64_t limit = TEXT - BIAS + (UINT64_C(1) << 30);
 	struct hl_elf *elf = open_large(limit - 0x1000, limit);
 	struct hl_unwind_result table = table_of(elf);
 	struct hl_err err = { "" };
@@ -461,7 +461,7 @@ HL_TEST(code_over_128_MiB_is_too_much)
 	hl_elf_free(elf);
 	elf = open_large(limit - 0xfff, limit + 1);
 	CHECK_INT(hl_unwind_compile(elf, &table, &err), -E2BIG);
-	CHECK_STR(err.text, "'test' has its code over 129 MiB; an unwind table spans at most 128");
+	CHECK_STR(err.text, "'test' has its code over 1025 MiB; an unwind table spans at most 1024");
 	hl_elf_free(elf);
 	/* A segment that only claims to be there is cut to what the file has. */
 	elf = open_large(limit, limit - 0x2000);
