@@ -24,7 +24,7 @@ struct hl_elf {
 	uint8_t *bytes; /* the file itself, of one that is in memory; else NULL */
 	bool is_64;
 	uint16_t machine;
-	uint64_t size;
+	uint64_t entry, size;
 	struct hl_elf_segment *segments;
 	size_t n_segments;
 	struct hl_elf_section *sections;
@@ -74,6 +74,11 @@ const char *hl_elf_name(const struct hl_elf *elf)
 bool hl_elf_is_64(const struct hl_elf *elf)
 {
 	return elf->is_64;
+}
+
+uint64_t hl_elf_entry(const struct hl_elf *elf)
+{
+	return elf->entry;
 }
 
 uint16_t hl_elf_machine(const struct hl_elf *elf)
@@ -247,7 +252,8 @@ static int read_file_header(struct hl_elf *elf, struct layout *ret, struct hl_er
 	c = hl_cursor_of(bytes, (size_t)n, "the ELF header");
 	hl_cursor_skip(&c, EI_NIDENT + 2); /* e_ident, e_type */
 	elf->machine = hl_cursor_u16(&c);
-	hl_cursor_skip(&c, elf->is_64 ? 12 : 8); /* e_version, e_entry */
+	hl_cursor_skip(&c, 4); /* e_version */
+	elf->entry = hl_cursor_word(&c, elf->is_64);
 	ret->segments = hl_cursor_word(&c, elf->is_64);
 	ret->sections = hl_cursor_word(&c, elf->is_64);
 	hl_cursor_skip(&c, 6); /* e_flags, e_ehsize */

@@ -54,6 +54,7 @@ bool hl_elf_is_suspended(const struct hl_elf *elf);
 const char *hl_elf_name(const struct hl_elf *elf);
 bool hl_elf_is_64(const struct hl_elf *elf);
 uint16_t hl_elf_machine(const struct hl_elf *elf); /* EM_ */
+uint64_t hl_elf_entry(const struct hl_elf *elf);   /* the address where the program starts; 0: none */
 uint64_t hl_elf_size(const struct hl_elf *elf);    /* of the file, in bytes, when it was opened */
 
 const struct hl_elf_segment *hl_elf_segments(const struct hl_elf *elf, size_t *ret_n);
