@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample elf unwind */
+/* needs: base sample elf insn unwind */
 
 /*
  * unwind_build FILE…: what compiling the unwind table of each file costs. Without arguments, of some large
- * files that are usually there. CPU time is the least of five runs.
+ * files that are usually there. CPU time is the least of five runs. "no FDE": code without call frame
+ * information; "derived": for how much of it rules were derived from the instructions.
  */
 
 #include <fcntl.h>
@@ -68,9 +69,11 @@ static void measure(const char *path)
 	checking = cpu_ms();
 	r = hl_unwind_check(result.bytes, result.len, &err);
 	checking = cpu_ms() - checking;
-	printf("%-52s %8u %8u %6u %7u %8.1f %8.2f %8.2f%s%s\n", path, result.n_fdes, result.n_rows,
-	       result.n_rules, result.n_unsupported, best, checking,
-	       (double)result.len / (double)result.n_rows, r < 0 ? " " : "", err.text);
+	printf("%-52s %8u %8u %6u %7u %8.1f %8.2f %8.2f %9llu %8.1f%s%s%s\n", path, result.n_fdes,
+	       result.n_rows, result.n_rules, result.n_unsupported, best, checking,
+	       (double)result.len / (double)result.n_rows, (unsigned long long)result.uncovered >> 10,
+	       result.uncovered ? 100.0 * (double)result.derived / (double)result.uncovered : 0,
+	       result.left_out ? " cut" : "", r < 0 ? " " : "", err.text);
 	free(result.bytes);
 }
 
@@ -87,8 +90,8 @@ int main(int argc, char **argv)
 	};
 	size_t i;
 
-	printf("%-52s %8s %8s %6s %7s %8s %8s %8s\n", "file", "FDEs", "rows", "rules", "unsupp.", "CPU ms",
-	       "check ms", "bytes/row");
+	printf("%-52s %8s %8s %6s %7s %8s %8s %8s %9s %8s\n", "file", "FDEs", "rows", "rules", "unsupp.",
+	       "CPU ms", "check ms", "bytes/row", "no FDE KB", "derived%");
 	for (i = 0; argc < 2 && i < sizeof(usual) / sizeof(*usual); i++)
 		measure(usual[i]);
 	for (i = 1; i < (size_t)argc; i++)

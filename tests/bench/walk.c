@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample capture elf unwind */
+/* needs: base sample capture elf insn unwind */
 /*
  * walk: what one frame costs, all caches hot: our walk by unwind tables beside the kernel's bpf_get_stack() by
  * frame pointers, on a stack of this program (which has both), at the same depths in the same run. Each line is

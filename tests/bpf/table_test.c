@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample capture elf unwind */
+/* needs: base sample capture elf insn unwind */
 #include "capture/internal.h"
 
 #include <dlfcn.h>

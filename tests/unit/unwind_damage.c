@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample elf unwind tests/elfwriter tests/cfiwriter tests/tabletext */
+/* needs: base sample elf insn unwind tests/elfwriter tests/cfiwriter tests/tabletext */
 
 /* Damaged call frame information, by design and by chance: an error or a sound table, and nothing else. */
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample elf unwind tests/elfwriter tests/cfiwriter tests/tabletext */
+/* needs: base sample elf insn unwind tests/elfwriter tests/cfiwriter tests/tabletext */
 
 /* Where call frame information is found in a file, and what is made of its entries as a whole. */
 

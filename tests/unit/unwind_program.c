@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample elf unwind tests/elfwriter tests/cfiwriter tests/tabletext */
+/* needs: base sample elf insn unwind tests/elfwriter tests/cfiwriter tests/tabletext */
 
 /* Every call frame instruction, and every shape of CFA, in an FDE of 64 bytes of code. */
 

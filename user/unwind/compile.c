@@ -14,6 +14,7 @@
 #include "elf/elf.h"
 #include "unwind/code.h"
 #include "unwind/crt.h"
+#include "unwind/derive.h"
 #include "unwind/program.h"
 #include "unwind/rows.h"
 #include "unwind/x86.h"
@@ -57,6 +58,7 @@ struct compiler {
 	size_t n_entries, cap_entries;
 	uint32_t n_fdes; /* of the entries */
 	struct hl_crt crt[HL_CRT_FUNCTIONS];
+	struct hl_derived *derived;
 	struct hl_rows rows;
 	struct draft *drafts;
 	size_t n_drafts, cap_drafts;
@@ -75,6 +77,7 @@ static void compiler_done(struct compiler *c)
 		hl_cfi_free(c->cfi[i]);
 		free(c->beginnings[i]);
 	}
+	hl_derived_free(c->derived);
 	hl_code_done(&c->code);
 	hl_rows_done(&c->rows);
 	free(c->entries);
@@ -147,9 +150,6 @@ static int gather(struct compiler *c, struct hl_err *err)
 		if (!c->beginnings[i])
 			return hl_err_errno(err, -ENOMEM, "'%s'", hl_elf_name(c->elf));
 	}
-	if (c->n_entries == 0)
-		return hl_err_set(err, -ENODATA, "'%s' has no call frame information for its code",
-				  hl_elf_name(c->elf));
 	c->n_fdes = (uint32_t)c->n_entries;
 	r = gather_crt(c);
 	return r < 0 ? hl_err_errno(err, r, "'%s'", hl_elf_name(c->elf)) : 0;
@@ -269,6 +269,47 @@ static int write_drafts(struct compiler *c, const struct entry *entry, uint32_t 
 	return r;
 }
 
+/*
+ * Goes through the code from *@end on up to @next that is in no entry. A little of it is filling between
+ * functions, for which the rule before it does. Without @rows it is only noted.
+ */
+static int pass_gap(struct compiler *c, uint32_t end, uint32_t next, bool is_writing)
+{
+	if (next <= end || next - end < MAX_BRIDGED)
+		return 0;
+	return is_writing ? hl_derived_write(c->derived, end, next, &c->rows)
+			  : hl_derived_add(c->derived, end, next);
+}
+
+/* Notes what is not covered by call frame information, and derives rules for it from the code. */
+static int derive(struct compiler *c)
+{
+	size_t next = 0, i;
+	uint32_t end;
+	int r = 0;
+
+	c->derived = hl_derived_new(c->elf, &c->code);
+	if (!c->derived)
+		return -ENOMEM;
+	for (i = 0; i < c->code.n_ranges && r == 0; i++) {
+		const struct hl_code_range *range = &c->code.ranges[i];
+
+		for (end = range->start; r == 0 && next < c->n_entries; next++) {
+			const struct hl_code_range *code = &c->entries[next].code;
+
+			if (code->start >= range->end)
+				break;
+			if (code->end <= end)
+				continue;
+			r = pass_gap(c, end, code->start, false);
+			end = code->end;
+		}
+		if (r == 0)
+			r = pass_gap(c, end, range->end, false);
+	}
+	return r == 0 ? hl_derived_run(c->derived) : r;
+}
+
 /* Writes the rows of one range of code; *@next is the first entry that is not yet written. */
 static int write_range(struct compiler *c, const struct hl_code_range *range, size_t *next)
 {
@@ -282,8 +323,7 @@ static int write_range(struct compiler *c, const struct hl_code_range *range, si
 			break;
 		if (entry->code.end <= end)
 			continue;
-		if (entry->code.start > end && entry->code.start - end >= MAX_BRIDGED)
-			r = hl_rows_put(&c->rows, end, HL_RULE_NONE);
+		r = pass_gap(c, end, entry->code.start, true);
 		if (r == 0)
 			r = run(c, entry);
 		if (r == 0)
@@ -291,8 +331,8 @@ static int write_range(struct compiler *c, const struct hl_code_range *range, si
 		c->n_unsupported += c->has_unsupported;
 		end = entry->code.end;
 	}
-	if (r == 0 && range->end - end >= MAX_BRIDGED)
-		r = hl_rows_put(&c->rows, end, HL_RULE_NONE);
+	if (r == 0)
+		r = pass_gap(c, end, range->end, true);
 	return r == 0 ? hl_rows_end(&c->rows, range->end) : r;
 }
 
@@ -311,10 +351,8 @@ static int write_ranges(struct compiler *c)
 
 static int write_table(struct compiler *c, struct hl_unwind_result *ret)
 {
-	int r;
+	int r = write_ranges(c);
 
-	qsort(c->entries, c->n_entries, sizeof(*c->entries), by_code);
-	r = write_ranges(c);
 	if (r == 0 && c->needs_rbx) {
 		c->follow_rbx = true;
 		r = write_ranges(c);
@@ -329,6 +367,7 @@ int hl_unwind_compile(const struct hl_elf *elf, struct hl_unwind_result *ret, st
 {
 	_cleanup_(compiler_done) struct compiler c = { .elf = elf };
 	struct hl_unwind_result result = { 0 };
+	struct hl_derived_count derived;
 	int r;
 
 	if (hl_elf_machine(elf) != EM_X86_64 || !hl_elf_is_64(elf))
@@ -339,6 +378,15 @@ int hl_unwind_compile(const struct hl_elf *elf, struct hl_unwind_result *ret, st
 		r = gather(&c, err);
 	if (r < 0)
 		return r;
+	if (c.n_entries)
+		qsort(c.entries, c.n_entries, sizeof(*c.entries), by_code);
+	r = derive(&c);
+	if (r < 0)
+		return hl_err_errno(err, r, "'%s': cannot follow its code", hl_elf_name(elf));
+	derived = hl_derived_count(c.derived);
+	if (c.n_entries == 0 && derived.ruled == 0)
+		return hl_err_set(err, -ENODATA, "'%s' has no call frame information for its code",
+				  hl_elf_name(elf));
 	r = write_table(&c, &result);
 	if (r == -E2BIG)
 		return hl_err_set(err, r, "'%s' needs more than %u unwind rows", hl_elf_name(elf),
@@ -349,6 +397,9 @@ int hl_unwind_compile(const struct hl_elf *elf, struct hl_unwind_result *ret, st
 	result.n_unsupported = c.n_unsupported;
 	result.n_rows = (uint32_t)c.rows.n_rows;
 	result.n_rules = (uint32_t)c.rows.n_rules;
+	result.uncovered = derived.seen;
+	result.derived = derived.ruled;
+	result.left_out = derived.left_out;
 	*ret = result;
 	return 0;
 }

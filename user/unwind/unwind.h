@@ -15,13 +15,17 @@ struct hl_unwind_result {
 	uint32_t n_fdes;
 	uint32_t n_unsupported; /* FDEs with at least one row that the table cannot express */
 	uint32_t n_rows, n_rules;
+	uint64_t uncovered; /* bytes of code without call frame information, filling included */
+	uint64_t derived;   /* of these: for which rules were derived from the code */
+	uint64_t left_out;  /* of these: which were not looked at, for there is too much of it */
 };
 
 /*
  * Compiles the call frame information of @elf: .eh_frame, and .debug_frame for what .eh_frame leaves out.
- * Code without any has rows of HL_CFA_NONE. Work and memory are bounded by the size of the file, and by
- * these: -E2BIG if its code spans more than 1 GiB of the file, or needs more than 16 M rows. -ENODATA: it
- * has no call frame information for its code, or is no 64-bit x86 file. Else -ENOMEM, or what reading said.
+ * Code without any has rules derived from what it does to the stack pointer, where that is certain; else
+ * rows of HL_CFA_NONE. Work and memory are bounded by the size of the file, and by these: -E2BIG if its code
+ * spans more than 1 GiB of the file, or needs more than 16 M rows. -ENODATA: it has none for its code and
+ * none was derived, or is no 64-bit x86 file. Else -ENOMEM, or what reading said.
  */
 int hl_unwind_compile(const struct hl_elf *elf, struct hl_unwind_result *ret, struct hl_err *err);
 
