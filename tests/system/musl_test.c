@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* needs: tests/system/record */
+
+/*
+ * Programs with musl's C library, for whose code there is no call frame information: linked with it, linked
+ * into them, and stripped. Every stack must reach the program's or the thread's start.
+ */
+
+#include "harness.h"
+#include "system/record.h"
+
+static const char *build(const char *flags)
+{
+	static char path[256];
+
+	if (shell("command -v musl-gcc >/dev/null"))
+		SKIP("there is no musl-gcc (package musl-tools)");
+	(void)snprintf(path, sizeof(path), "%smusl", test_dir());
+	must("musl-gcc -O2 -fomit-frame-pointer %s tests/workload/musl.c -o '%s'", flags, path);
+	return path;
+}
+
+/* @main_, @thread: lines from the start of the program, and of a thread, to the workload's functions. */
+static void check_stacks(const char *flags, const char *main_, const char *thread)
+{
+	struct folded folded = record("-F 499 -d 4 --leaf function -- %s 4", build(flags));
+	/* What was sampled before the table came, and code that interrupts, says nothing about the table. */
+	uint64_t user = sum_of(&folded, "^musl;") - sum_of(&folded, "^musl;(\\[irq\\]|entry_SYSCALL|asm_)") -
+			sum_of(&folded, "\\[unwind: no table yet\\]");
+	uint64_t in_main = sum_of(&folded, main_), in_thread = sum_of(&folded, thread);
+
+	note_lines(&folded, "\\[unwind: ", 8);
+	CHECK(user > 500 && in_main > 100 && in_thread > 100);
+	check_at_least("stacks to the start",
+		       user - sum_of(&folded, "^musl;\\[unwind: no (frame pointer|mapping|call)"), user,
+		       0.985);
+	/* Without names the two look alike. */
+	check_at_least("stacks from main and from threads",
+		       strcmp(main_, thread) ? in_main + in_thread : in_main, user, 0.95);
+	folded_done(&folded);
+}
+
+HL_TEST(linked_into_the_program)
+{
+	check_stacks("-static", "^musl;_start;([^;]*start[^;]*;)*main;do_",
+		     "^musl;__clone;start;run_thread;do_");
+}
+
+HL_TEST(linked_into_the_program_and_stripped)
+{
+	check_stacks("-static -s", "^musl;\\[musl\\+[^;]*;\\[musl\\+[^;]*;\\[musl\\+",
+		     "^musl;\\[musl\\+[^;]*;\\[musl\\+[^;]*;\\[musl\\+");
+}
+
+HL_TEST(linked_with_the_library)
+{
+	check_stacks("", "^musl;_start;(\\[libc[^;]*;)*main;do_",
+		     "^musl;\\[libc[^;]*;\\[libc[^;]*;run_thread;do_");
+}
