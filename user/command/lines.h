@@ -30,9 +30,9 @@ struct hl_lines_counts {
 };
 
 /*
- * Has @symd read the debug information of @files, those in most samples first (@files is sorted so), until the
- * time for it is over; @memory bounds what one of them may inflate to, in bytes. Files that it names besides are opened below the root of the process that was sampled, then
- * below our own.
+ * Has @symd read the debug information of @files, those in most samples first (@files is sorted so), until
+ * the time for it is over; @memory bounds what one of them may inflate to, in bytes. Files that it names
+ * besides are opened below the root of the process that was sampled, then below our own.
  */
 void hl_lines_read(struct hl_symd *symd, const struct hl_files *opened, struct hl_lines_file *files, size_t n,
 		   uint64_t memory, struct hl_lines_counts *counts);

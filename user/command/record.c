@@ -41,7 +41,8 @@ static const struct hl_option options[] = {
 	HL_RECORDING_LIMITS(struct record),
 	{ "debug-memory", 0, HL_UINT(struct record, recording.debug_mb), .min = 1, .max = 8192,
 	  .default_text = "1024", .metavar = "MB",
-	  .help = "--inlines, --lines: debug information of one file; files with more keep their names only" },
+	  .help = "--inlines, --lines: debug information of one file; files with more keep their names "
+		  "only" },
 };
 
 static bool has_word(const struct hl_words *words, const char *word)

@@ -18,19 +18,23 @@ static void skip_block(struct hl_cursor *c, uint64_t len)
 	hl_cursor_skip(c, len < SIZE_MAX ? (size_t)len : SIZE_MAX);
 }
 
+/* The form that stands in front of an indirect value. Once: one that is indirect again is damaged. */
+static uint16_t read_form(struct hl_cursor *c, int32_t *ret_value)
+{
+	uint64_t form = hl_cursor_uleb(c);
+
+	if (form == DW_FORM_implicit_const)
+		*ret_value = (int32_t)hl_cursor_sleb(c);
+	return form <= UINT16_MAX && form != DW_FORM_indirect ? (uint16_t)form : 0;
+}
+
 void hl_dwarf_read_value(struct hl_cursor *c, const struct hl_dwarf_unit *unit, uint16_t form, int32_t value,
 			 struct hl_dwarf_value *ret)
 {
 	bool wide = unit->offset_size == 8;
 
-	/* Once: an indirect form that is indirect again is damaged. */
-	if (form == DW_FORM_indirect) {
-		uint64_t inner = hl_cursor_uleb(c);
-
-		form = inner <= UINT16_MAX && inner != DW_FORM_indirect ? (uint16_t)inner : 0;
-		if (form == DW_FORM_implicit_const)
-			value = (int32_t)hl_cursor_sleb(c);
-	}
+	if (form == DW_FORM_indirect)
+		form = read_form(c, &value);
 	ret->form = form;
 	ret->u = 0;
 	ret->string = NULL;

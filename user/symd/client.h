@@ -98,9 +98,10 @@ struct hl_symd_answers {
 };
 
 /*
- * Answers @n queries in order; @flags are HL_SYMD_INTEL, HL_SYMD_WANT_INLINES and HL_SYMD_WANT_LINES, of which the
- * last two take effect in files for which hl_symd_lines() succeeded. Returns 0 or -errno; on failure @ret holds no answers. A query that no server
- * survives is answered with its own address and nothing else, and counted.
+ * Answers @n queries in order; @flags are HL_SYMD_INTEL, HL_SYMD_WANT_INLINES and HL_SYMD_WANT_LINES, of
+ * which the last two take effect in files for which hl_symd_lines() succeeded. Returns 0 or -errno; on failure
+ * @ret holds no answers. A query that no server survives is answered with its own address and nothing else,
+ * and counted.
  */
 int hl_symd_resolve(struct hl_symd *symd, const struct hl_symd_query *queries, size_t n, uint32_t flags,
 		    struct hl_symd_answers *ret, struct hl_err *err);

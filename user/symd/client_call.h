@@ -11,8 +11,8 @@ struct hl_str;
 struct hl_symd;
 
 /*
- * Sends @request with its @payload, and @fd if that is not -1. 0 with the reply's payload in @ret, which lives until the next request;
- * or -errno: the server's, or -EPROTO for a reply that makes no sense.
+ * Sends @request with its @payload, and @fd if that is not -1. 0 with the reply's payload in @ret, which lives
+ * until the next request; or -errno: the server's, or -EPROTO for a reply that makes no sense.
  */
 int hl_symd_call(struct hl_symd *symd, const struct hl_symd_request *request, const void *payload, int fd,
 		 const struct hl_str **ret, struct hl_err *err);
