@@ -81,7 +81,8 @@ $(O)/user/capture/selftest.o: OUR_C += -fno-optimize-sibling-calls -mno-omit-lea
 $(O)/user/render/assets.o: $(wildcard user/render/page/*)
 
 # ---- tests: a test names the folders that it links in a line "needs: base elf …", or "needs: all" ---
-TEST_NAMES := $(patsubst %.c,%,$(wildcard $(addprefix tests/,unit/*.c bpf/*_test.c system/*_test.c bench/*.c fuzz/*.c)))
+C_TESTS    := unit/*.c bpf/*_test.c system/*_test.c bench/*.c fuzz/*.c
+TEST_NAMES := $(filter-out %.bpf,$(patsubst %.c,%,$(wildcard $(addprefix tests/,$(C_TESTS)))))
 UNIT       := $(patsubst %,$(O)/%,$(filter tests/unit/%,$(TEST_NAMES)))
 KERNEL     := $(patsubst %,$(O)/%,$(filter tests/bpf/% tests/system/%,$(TEST_NAMES)))
 needs       = $(subst all,$(FOLDERS),$(shell sed -n 's@^/\* needs: \(.*\) \*/$$@\1@p' $(1).c))
