@@ -51,11 +51,11 @@ uint32_t hl_code_files_number(const struct hl_code_files *files, const struct hl
 /* The process of that number; NULL from the first number on that is none's. */
 const struct hl_code_process *hl_code_files_get(const struct hl_code_files *files, uint32_t number);
 
-/* Says which of @files the code is that processes moved to anonymous memory. To be called before names are asked. */
+/* Says which of @files the code is that processes moved to anonymous memory. Before names are asked. */
 void hl_code_files_match(struct hl_code_files *code_files, const struct hl_files *files);
-/* @frame of @process, of its file if it is a raw address that was moved out of one; else as it is. */
+/* @frame of process @key, of its file if it is a raw address that was moved out of one; else as it is. */
 uint64_t hl_code_files_translate(const struct hl_code_files *files, uint64_t frame,
-				 const struct hl_process_key *process);
+				 const struct hl_process_key *key);
 
 /* Processes that were not noted, as there are too many. */
 uint64_t hl_code_files_dropped(const struct hl_code_files *files);
