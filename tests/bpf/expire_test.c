@@ -27,11 +27,12 @@ static pid_t start_child(bool shell)
 	if (pid == 0) {
 		volatile uint64_t x = 1;
 
-		if (shell)
+		if (shell) {
 			(void)execl("/bin/sh", "sh", "-c", "while :; do :; done", (char *)NULL);
-		while (!shell)
+			_exit(127);
+		}
+		for (;;)
 			x = x * 3 + 1;
-		_exit(127);
 	}
 	CHECK(pid > 0);
 	return pid;
