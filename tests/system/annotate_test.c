@@ -260,6 +260,13 @@ HL_TEST_TIMEOUT(loops_as_tiers, 120)
 	/* One loop, and it is the one with the multiplications. */
 	CHECK(sum_of(&folded, ";multiplier;work;\\[loop [^;]*\\];imul ") > work / 10);
 	folded_done(&folded);
+	/* The line of the multiplications, which the compiler did not move. */
+	folded = record("-F 999 -d 2 --leaf loop,line,insn -- %s 60", build("work", work_source, ""));
+	work = sum_of(&folded, ";multiplier;work;");
+	in_loops = sum_of(&folded, ";work;\\[loop [^;]*\\];\\[work\\.c:8\\];[^;]+ \\[0x[0-9a-f]+\\]$");
+	check_at_least("instructions in their line", in_loops, work, 0.95);
+	CHECK_INT(sum_of(&folded, ";work at "), 0);
+	folded_done(&folded);
 }
 
 HL_TEST(wrong_usage)

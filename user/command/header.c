@@ -62,6 +62,8 @@ static void add_losses(struct hl_header *h, const struct hl_counters *counters, 
 		  "was "
 		  "written over; what is shown is what ran",
 		  counts->differs, HL_LOSS_NOTED },
+		{ "without lines", "no debug information says which source line the instruction comes from",
+		  counts->lineless, HL_LOSS_NOTED },
 		{ "without loops",
 		  "there was no code of the whole function to look for loops in, as of the kernel and of "
 		  "made code",

@@ -183,11 +183,16 @@ void hl_lines_read(struct hl_symd *symd, const struct hl_files *opened, struct h
 
 void hl_lines_append(struct hl_str *out, const char *path, size_t len, uint32_t line)
 {
-	const char *slash = len ? memrchr(path, '/', len) : NULL;
-
 	if (len == 0)
 		return;
 	hl_str_adds(out, " at ");
+	hl_lines_add(out, path, len, line);
+}
+
+void hl_lines_add(struct hl_str *out, const char *path, size_t len, uint32_t line)
+{
+	const char *slash = memrchr(path, '/', len);
+
 	hl_str_add(out, slash ? slash + 1 : path, slash ? len - (size_t)(slash + 1 - path) : len);
 	hl_str_addf(out, ":%u", line);
 }

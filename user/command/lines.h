@@ -39,5 +39,7 @@ void hl_lines_read(struct hl_symd *symd, const struct hl_files *opened, struct h
 
 /* Appends " at FILE:LINE", with the base name of @path; nothing if @len is 0. */
 void hl_lines_append(struct hl_str *out, const char *path, size_t len, uint32_t line);
+/* Appends "FILE:LINE" alone. */
+void hl_lines_add(struct hl_str *out, const char *path, size_t len, uint32_t line);
 
 #endif

@@ -56,6 +56,14 @@ static const uint8_t kind_of_place[] = {
 	[HL_SYMD_FILE] = HL_FRAME_USER, [HL_SYMD_KERNEL] = HL_FRAME_KERNEL, [HL_SYMD_RAW] = HL_FRAME_JIT
 };
 
+/* Functions have their lines behind their names only where that was asked for: else lines are a tier. */
+static void append_at(const struct hl_places *places, struct hl_str *out, const char *path, size_t len,
+		      uint32_t line)
+{
+	if (places->resolve->lines)
+		hl_lines_append(out, path, len, line);
+}
+
 /*
  * The functions that were inlined at a place are frames of their own, below @function. Where each was called is
  * known of the one inside it; the innermost one is where the instruction comes from.
@@ -76,10 +84,10 @@ static int make_inlined(struct hl_places *places, struct hl_place *place,
 		hl_str_clear(text);
 		hl_str_add_unmarked(text, answers->strings + inlined[i].name, inlined[i].name_len);
 		if (i > 0)
-			hl_lines_append(text, answers->strings + inlined[i - 1].file, inlined[i - 1].file_len,
-					inlined[i - 1].line);
+			append_at(places, text, answers->strings + inlined[i - 1].file,
+				  inlined[i - 1].file_len, inlined[i - 1].line);
 		else
-			hl_lines_append(text, answers->strings + a->file, a->file_len, a->line);
+			append_at(places, text, answers->strings + a->file, a->file_len, a->line);
 		code = hl_str_status(text);
 		frame.name = text->data;
 		frame.name_len = text->len;
@@ -90,17 +98,17 @@ static int make_inlined(struct hl_places *places, struct hl_place *place,
 }
 
 /* Where in the source of the function with the code a place is: at the outermost call, if that was inlined. */
-static void append_line(struct hl_str *text, const struct hl_symd_answers *answers,
-			const struct hl_symd_answer *a)
+static void append_line(const struct hl_places *places, struct hl_str *text,
+			const struct hl_symd_answers *answers, const struct hl_symd_answer *a)
 {
 	const struct hl_symd_inlined *outermost;
 
 	if (a->n_inlined) {
 		outermost = &answers->inlined[a->first_inlined + a->n_inlined - 1];
-		hl_lines_append(text, answers->strings + outermost->file, outermost->file_len,
-				outermost->line);
+		append_at(places, text, answers->strings + outermost->file, outermost->file_len,
+			  outermost->line);
 	} else {
-		hl_lines_append(text, answers->strings + a->file, a->file_len, a->line);
+		append_at(places, text, answers->strings + a->file, a->file_len, a->line);
 	}
 }
 
@@ -118,9 +126,10 @@ static void add_place_name(struct hl_str *out, const struct hl_symd_query *q, co
 }
 
 /* The frame of the function with the code. @ret is as it was added, but for its name. */
-static int make_function(struct hl_place *place, const struct hl_symd_answers *answers,
-			 const struct hl_symd_answer *a, const struct hl_named_file *file,
-			 struct hl_profile *profile, struct hl_str *text, struct hl_frame *ret)
+static int make_function(const struct hl_places *places, struct hl_place *place,
+			 const struct hl_symd_answers *answers, const struct hl_symd_answer *a,
+			 const struct hl_named_file *file, struct hl_profile *profile, struct hl_str *text,
+			 struct hl_frame *ret)
 {
 	const struct hl_symd_query *q = &place->query;
 
@@ -140,7 +149,7 @@ static int make_function(struct hl_place *place, const struct hl_symd_answers *a
 		hl_str_add_unmarked(text, answers->strings + a->name, a->name_len);
 	else
 		add_place_name(text, q, base_name(ret->module), a->function);
-	append_line(text, answers, a);
+	append_line(places, text, answers, a);
 	ret->name = text->data;
 	ret->name_len = text->len;
 	return hl_str_status(text) ? -ENOMEM : hl_profile_frame(profile, ret, &place->function);
@@ -169,6 +178,27 @@ static int make_loop(struct hl_places *places, struct hl_place *place, const str
 	frame.name = name;
 	frame.name_len = strlen(name);
 	return hl_profile_frame(profile, &frame, &place->loop);
+}
+
+/* The frame of the source line of a sampled place of @function. */
+static int make_line(struct hl_places *places, struct hl_place *place, const struct hl_symd_answers *answers,
+		     const struct hl_symd_answer *a, const struct hl_frame *function,
+		     struct hl_profile *profile, struct hl_str *text)
+{
+	struct hl_frame frame = *function;
+
+	place->line = HL_INDEX_NONE;
+	if (!places->resolve->line_tier || !(place->query.flags & HL_SYMD_WANT_TEXT) || !a->file_len)
+		return 0;
+	hl_str_clear(text);
+	hl_str_addc(text, '[');
+	hl_lines_add(text, answers->strings + a->file, a->file_len, a->line);
+	hl_str_addc(text, ']');
+	frame.kind = HL_FRAME_PART;
+	frame.address = 0; /* it is its name */
+	frame.name = text->data;
+	frame.name_len = text->len;
+	return hl_str_status(text) ? -ENOMEM : hl_profile_frame(profile, &frame, &place->line);
 }
 
 /* The frame of the instruction itself. */
@@ -205,12 +235,14 @@ int hl_place_frames(struct hl_places *places, struct hl_place *place, const stru
 		    struct hl_profile *profile, struct hl_str *text)
 {
 	struct hl_frame function;
-	int code = make_function(place, answers, a, file, profile, text, &function);
+	int code = make_function(places, place, answers, a, file, profile, text, &function);
 
 	if (!code && a->n_inlined)
 		code = make_inlined(places, place, answers, a, &function, profile, text);
 	if (!code)
 		code = make_loop(places, place, a, &function, profile);
+	if (!code)
+		code = make_line(places, place, answers, a, &function, profile, text);
 	if (!code && (place->query.flags & HL_SYMD_WANT_TEXT))
 		code = make_insn(place, answers, a, &function, profile, text);
 	return code;

@@ -56,7 +56,7 @@ static struct hl_symd_query query_of_sample(const struct hl_places *places, cons
 {
 	struct hl_symd_query q = query_of(places, sample->key.ip, &sample->key.process);
 
-	if (places->resolve->instructions || places->resolve->loops) {
+	if (places->resolve->instructions || places->resolve->loops || places->resolve->line_tier) {
 		q.flags |= HL_SYMD_WANT_TEXT;
 		q.code_len = sample->count.code_len;
 		q.before_len = sample->count.before_len;
@@ -239,7 +239,7 @@ static int resolve(const struct hl_resolve *r, const struct hl_symd_query *queri
 		   struct hl_symd_answers *answers, struct hl_err *err)
 {
 	const uint32_t flags = (r->intel ? HL_SYMD_INTEL : 0) | (r->inlines ? HL_SYMD_WANT_INLINES : 0) |
-			       (r->lines ? HL_SYMD_WANT_LINES : 0);
+			       (r->lines || r->line_tier ? HL_SYMD_WANT_LINES : 0);
 	int code = hl_symd_resolve(r->symd, queries, n, flags, answers, err);
 
 	if (code || !lacks_kernel_name(queries, answers) ||
@@ -348,7 +348,7 @@ int hl_places_look_up(struct hl_places *places, struct hl_profile *profile, stru
 	size_t n_files = 0;
 	int code = add_files(places, profile, &files, &n_files);
 
-	if (!code && (places->resolve->inlines || places->resolve->lines))
+	if (!code && (places->resolve->inlines || places->resolve->lines || places->resolve->line_tier))
 		code = read_lines(places, files, n_files);
 	if (code)
 		return hl_err_set(err, code, "no memory for the files of this profile");

@@ -15,6 +15,7 @@ struct hl_place {
 	uint32_t function;                 /* frame in the profile */
 	uint32_t first_inlined, n_inlined; /* frames below it, outermost first, in hl_places.inlined */
 	uint32_t loop;                     /* frame of the loop around it; HL_INDEX_NONE */
+	uint32_t line;                     /* frame of its source line; HL_INDEX_NONE */
 	uint32_t insn;                     /* frame of the leaf, where the query wants text */
 	uint16_t flags;                    /* HL_SYMD_* of the answer */
 	bool denied;                       /* symd failed on its file */

@@ -16,7 +16,7 @@ struct record {
 	bool pprof_insn;
 };
 
-static const char *const leaf_names[] = { "loop", "insn", "function", NULL };
+static const char *const leaf_names[] = { "loop", "line", "insn", "function", NULL };
 
 static const struct hl_option options[] = {
 	HL_RECORDING_WHAT(struct record, "COMMAND"),
@@ -28,8 +28,8 @@ static const struct hl_option options[] = {
 	  .help = "html, svg, folded, txt or pb.gz, whatever the names of the files" },
 	{ "leaf", 0, HL_WORDS(struct record, leaf), .choices = leaf_names, .default_text = "insn",
 	  .metavar = "WHAT,…",
-	  .help = "what stacks end in; several make tiers, as loop,insn: the innermost "
-		  "loop, and in it the instruction" },
+	  .help = "what stacks end in; several make tiers, as loop,line,insn: the innermost loop, in it the "
+		  "source line, in it the instruction" },
 	{ "inlines", 0, HL_FLAG(struct record, recording.inlines),
 	  .help = "inlined functions are frames of their own, by debug information, read when recording "
 		  "ends" },
@@ -63,6 +63,7 @@ static int record_to(struct hl_outputs *outputs, struct record *config, char **c
 	config->recording.elsewhere = hl_outputs_lie_elsewhere(outputs);
 	config->recording.no_instructions = !has_word(&config->leaf, "insn");
 	config->recording.loops = has_word(&config->leaf, "loop");
+	config->recording.line_tier = has_word(&config->leaf, "line");
 	code = hl_recording_make(&config->recording, command, &recording, err);
 	if (code)
 		return code;

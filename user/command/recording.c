@@ -213,6 +213,7 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 		.until_ns = hl_session_times(run->session).end_monotonic_ns,
 		.instructions = !run->config->no_instructions,
 		.loops = run->config->loops,
+		.line_tier = run->config->line_tier,
 		.inlines = run->config->inlines,
 		.lines = run->config->lines,
 		.debug_memory = (uint64_t)run->config->debug_mb << 20,

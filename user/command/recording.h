@@ -24,6 +24,7 @@ struct hl_recording_options {
 	int syntax;           /* HL_SYNTAX_ATT, HL_SYNTAX_INTEL */
 	bool no_instructions; /* stacks end in functions, or their loops */
 	bool loops;           /* the innermost loop around the instruction stands above it */
+	bool line_tier;       /* and its source line, by debug information, between them */
 	bool elsewhere;       /* outputs lie where only root may write: keep what that takes */
 	bool inlines, lines; /* by debug information: frames of inlined functions; functions by source line */
 	uint32_t debug_mb;   /* of debug information of one file, inflated */

@@ -132,6 +132,7 @@ static void count_lacks(const struct hl_place *place, const struct hl_resolve *r
 	counts->unopened += place->unopened && !place->denied ? samples : 0;
 	counts->denied += place->denied ? samples : 0;
 	counts->unlisted += place->unlisted ? samples : 0;
+	counts->lineless += r->line_tier && place->line == HL_INDEX_NONE ? samples : 0;
 	if (!r->instructions)
 		return;
 	shown = hl_profile_get_frame(profile, place->insn);
@@ -158,6 +159,8 @@ static int add_sample(const struct hl_places *places, const struct hl_sample *sa
 		code = push_place(places, stack, leaf);
 	if (!code && leaf->loop != HL_INDEX_NONE)
 		code = push(stack, leaf->loop);
+	if (!code && leaf->line != HL_INDEX_NONE)
+		code = push(stack, leaf->line);
 	if (!code && places->resolve->instructions)
 		code = push(stack, leaf->insn);
 	if (code)

@@ -26,6 +26,7 @@ struct hl_resolve {
 	struct hl_kernel_names *kernel; /* as `symd` has them */
 	bool instructions;              /* leaves are instructions; else what stands above them */
 	bool loops;                     /* the innermost loop stands above the instruction */
+	bool line_tier;                 /* the source line does, below the loop */
 	bool intel;
 	uint64_t debug_memory; /* bytes of debug information of one file */
 	bool inlines, lines;   /* inlined functions are frames; function frames have file and line */
@@ -41,6 +42,7 @@ struct hl_resolve_counts {
 	uint64_t differs;           /* the file holds other bytes there than were sampled */
 	uint64_t denied;            /* symd failed on the file */
 	uint64_t unlisted;          /* no loop was looked for: the function's code was not there */
+	uint64_t lineless;          /* the source line is not known, where it should be a tier */
 	uint64_t irqs_off;          /* taken where interrupts were enabled again */
 	uint64_t stacks_lost;       /* the stack map had no room */
 	uint64_t walk[HL_WALK_MAX]; /* by how the user walk ended */

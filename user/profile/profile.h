@@ -17,7 +17,7 @@ enum hl_frame_kind {
 	HL_FRAME_JIT = 4,     /* user code that lies in no file */
 	HL_FRAME_KERNEL = 5,
 	HL_FRAME_INSN = 6, /* a leaf: the instruction that was executing */
-	HL_FRAME_PART = 7, /* a part of the function above it: a loop */
+	HL_FRAME_PART = 7, /* a part of the function above it: a loop, a source line */
 };
 
 /* What an instruction does: the names of enum hl_insn_class, by value; the values reach disk. */
