@@ -170,14 +170,14 @@ static void merge(struct hl_listing_row *row, const struct hl_frame *ran, uint64
 	row->text_len = at ? (size_t)(at - ran->name) : ran->name_len;
 }
 
-int hl_listing_from_symd(const struct hl_symd_listing *code, struct hl_listing *part)
+int hl_listing_from_symd(const struct hl_symd_listing *code, struct hl_listing *ret)
 {
-	part->rows = calloc(code->head.n_rows + 1, sizeof(*part->rows));
-	if (!part->rows)
+	ret->rows = calloc(code->head.n_rows + 1, sizeof(*ret->rows));
+	if (!ret->rows)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < code->head.n_rows; i++) {
 		const struct hl_symd_row *from = &code->rows[i];
-		struct hl_listing_row *to = &part->rows[part->n++];
+		struct hl_listing_row *to = &ret->rows[ret->n++];
 
 		*to = (struct hl_listing_row){ .address = from->address,
 					       .target = from->target,
@@ -187,10 +187,10 @@ int hl_listing_from_symd(const struct hl_symd_listing *code, struct hl_listing *
 					       .overlaps = from->flags & HL_SYMD_ROW_OVERLAPS };
 		to->flow = (uint8_t)hl_flow_of(to->text, to->text_len, from->flags & HL_SYMD_ROW_TARGET);
 	}
-	part->start = code->head.function;
-	part->size = code->head.size;
-	part->cut = code->head.flags & HL_SYMD_LIST_CUT;
-	part->whole = true;
+	ret->start = code->head.function;
+	ret->size = code->head.size;
+	ret->cut = code->head.flags & HL_SYMD_LIST_CUT;
+	ret->whole = true;
 	return 0;
 }
 
@@ -299,10 +299,12 @@ int hl_listings_get(struct hl_listings *l, const struct hl_hot *hot, const struc
 	const char *why = why_no_file(function);
 	bool have = false;
 	size_t first = 0;
-	int code = placed ? 0 : -ENOMEM;
+	int code = 0;
 
 	clear(l);
-	if (!code && binary)
+	if (!placed)
+		return hl_err_set(err, -ENOMEM, "no memory for a listing");
+	if (binary)
 		code = have_file(l, binary, function->module, &have, &why);
 	while (!code && have && first < hot->n_insns && l->n < MOST_PARTS - 1) {
 		l->reason.text[0] = '\0';

@@ -92,7 +92,7 @@ struct hl_recording;
  */
 int hl_recording_make(const struct hl_recording_options *options, char **command, struct hl_recording **ret,
 		      struct hl_err *err);
-void hl_recording_free(struct hl_recording *recording);
+void hl_recording_free(struct hl_recording *run);
 
 /* What belongs to a recording, as long as it lives; the symbolizer knows its files by hl_binary.number. */
 const struct hl_profile *hl_recording_profile(const struct hl_recording *recording);

@@ -60,7 +60,7 @@ static int copy(struct input *in, struct output *out, struct hl_err *err)
 		for (size_t at = 0, n; at < in->len && !code; at += n) {
 			code = make_room(out, in->path, err);
 			n = in->len - at < out->cap - out->len ? in->len - at : out->cap - out->len;
-			if (!code)
+			if (!code && out->bytes)
 				memcpy(out->bytes + out->len, in->buffer + at, n);
 			out->len += code ? 0 : n;
 		}

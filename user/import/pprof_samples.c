@@ -54,9 +54,9 @@ static int damaged(const struct import *im, size_t number, const char *what)
 
 static uint8_t class_of(const struct hl_pp *pp, uint32_t string)
 {
-	for (uint8_t i = 0; i < HL_N_INSN_CLASSES; i++)
+	for (unsigned int i = 0; i < HL_N_INSN_CLASSES; i++)
 		if (hl_pp_is(pp, string, hl_insn_class_names[i]))
-			return i;
+			return (uint8_t)i;
 	return 0;
 }
 
@@ -289,23 +289,35 @@ static int push_root(struct import *im, const char *name, size_t len, size_t *n)
 	return hl_profile_frame(im->profile, &frame, &im->stack[(*n)++]);
 }
 
-/* What the stack belongs to; where the file does not say, the program: the first mapping. */
-static int push_roots(struct import *im, size_t *n)
+/* The program: the first mapping. */
+static int push_program(struct import *im, size_t *n)
 {
 	const struct hl_pp *pp = im->pp;
-	const struct sample *s = &im->sample;
-	const struct hl_pp_string *file = pp->n_mappings ? &pp->strings[pp->mappings[0].file] : NULL;
-	const char *slash = file && file->len ? memrchr(file->text, '/', file->len) : NULL;
-	int code = 0;
+	const struct hl_pp_string *file;
+	const char *slash;
 
-	for (size_t i = 0; i < s->n_roots && !code; i++)
-		code = push_root(im, pp->strings[s->roots[i]].text, pp->strings[s->roots[i]].len, n);
-	if (s->n_roots || im->ours)
-		return code;
-	if (!file || !file->len)
+	if (!pp->n_mappings || !pp->strings[pp->mappings[0].file].len)
 		return push_root(im, "[program]", strlen("[program]"), n);
+	file = &pp->strings[pp->mappings[0].file];
+	slash = memrchr(file->text, '/', file->len);
 	slash = slash ? slash + 1 : file->text;
 	return push_root(im, slash, file->len - (size_t)(slash - file->text), n);
+}
+
+/* What the stack belongs to. */
+static int push_roots(struct import *im, size_t *n)
+{
+	const struct sample *s = &im->sample;
+	int code = 0;
+
+	if (!s->n_roots)
+		return im->ours ? 0 : push_program(im, n);
+	for (size_t i = 0; i < s->n_roots && !code; i++) {
+		const struct hl_pp_string *name = &im->pp->strings[s->roots[i]];
+
+		code = push_root(im, name->text, name->len, n);
+	}
+	return code;
 }
 
 /* Room for the whole stack: its roots, every line, the instruction. */

@@ -31,7 +31,7 @@ struct hit {
 
 struct hits {
 	struct hit *items;
-	size_t n, cap;
+	size_t n;
 };
 
 /* The function that called the one at @node; calls of itself are passed over. */
@@ -46,6 +46,9 @@ static uint32_t caller_of(const struct hl_profile *profile, uint32_t node)
 
 static int find_hits(const struct hl_profile *profile, uint32_t function, struct hits *hits)
 {
+	hits->items = calloc((size_t)profile->n_nodes + 1, sizeof(*hits->items));
+	if (!hits->items)
+		return -ENOMEM;
 	for (uint32_t i = 1; i < profile->n_nodes; i++) {
 		const struct hl_node *node = &profile->nodes[i];
 		uint32_t holder;
@@ -55,8 +58,6 @@ static int find_hits(const struct hl_profile *profile, uint32_t function, struct
 		holder = hl_profile_holder(profile, i);
 		if (profile->nodes[holder].frame != function)
 			continue;
-		if (hl_grow(&hits->items, &hits->cap, hits->n + 1, sizeof(*hits->items), UINT32_MAX))
-			return -ENOMEM;
 		hits->items[hits->n++] =
 			(struct hit){ caller_of(profile, holder), node->frame, holder, node->self };
 	}

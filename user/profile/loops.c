@@ -155,7 +155,7 @@ static int number_nodes(struct graph *g)
 
 	g->order = calloc((size_t)g->n + 1, sizeof(*g->order));
 	g->number = malloc(((size_t)g->n + 1) * sizeof(*g->number));
-	if (!stack || !next || !g->order || !g->number)
+	if (!stack || !next || !g->order || !g->number || !g->first_out)
 		return -ENOMEM;
 	memset(g->number, 0xff, ((size_t)g->n + 1) * sizeof(*g->number));
 	memcpy(next, g->first_out, g->n * sizeof(*next));

@@ -56,11 +56,12 @@ static int take_request(struct list *l, const void *payload, size_t len, struct 
 {
 	size_t want = sizeof(l->query);
 
-	if (len >= want) {
+	if (payload && len >= want) {
 		memcpy(&l->query, payload, want);
 		want += (size_t)l->query.n_sampled * sizeof(uint64_t) + l->query.n_bytes;
 	}
-	if (len != want || l->query.n_sampled > HL_SYMD_SAMPLED_MAX || l->query.n_bytes > HL_SYMD_LIST_MAX)
+	if (!payload || len != want || l->query.n_sampled > HL_SYMD_SAMPLED_MAX ||
+	    l->query.n_bytes > HL_SYMD_LIST_MAX)
 		return hl_err_set(err, -EINVAL, "a request for a listing has %zu bytes, not %zu", len, want);
 	l->sampled = (const uint8_t *)payload + sizeof(l->query);
 	l->given = l->sampled + l->query.n_sampled * sizeof(uint64_t);
@@ -109,7 +110,7 @@ static int take_given(struct list *l, size_t want)
 {
 	uint64_t skip = l->head.where - l->query.bytes_at;
 
-	if (l->head.where < l->query.bytes_at || skip >= l->query.n_bytes)
+	if (!l->given || l->head.where < l->query.bytes_at || skip >= l->query.n_bytes)
 		return -ENODATA;
 	l->len = l->query.n_bytes - skip < want ? l->query.n_bytes - skip : want;
 	memcpy(l->code, l->given + skip, l->len);
