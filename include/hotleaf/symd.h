@@ -270,7 +270,10 @@ struct hl_symd_row {
 	__u8 length;
 	__u8 insn_class; /* enum hl_insn_class */
 	__u8 flags;      /* HL_SYMD_ROW_* */
-	__u8 reserved[6];
+	__u8 reserved[2];
+	__u32 file; /* as in hl_symd_answer, where the request wants lines */
+	__u32 file_len;
+	__u32 line;
 };
 
 #endif

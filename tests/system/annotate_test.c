@@ -151,6 +151,7 @@ HL_TEST_TIMEOUT(a_saved_profile_and_what_became_of_the_file, 120)
 	text = output_of(NULL, "%s annotate work %s", hotleaf(), profile);
 	check_against_objdump(text, program, "work");
 	kept = strdup(text);
+	has(output_of(NULL, "%s annotate --lines work %s", hotleaf(), profile), "  work.c:8\n");
 	/* By the address of an instruction that was not sampled, too. */
 	live = output_of(NULL,
 			 "%s annotate work+$(objdump -d --disassemble=work %s | awk '/ret/ { print \"0x\" "

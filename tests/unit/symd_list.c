@@ -78,7 +78,7 @@ static const char *list(struct hl_symd *symd, uint64_t at, const uint64_t *sampl
 	struct hl_symd_list_query q = { .where = OFFSET + at, .file = 1, .n_sampled = n };
 	struct hl_err err = { "" };
 
-	if (hl_symd_list_function(symd, &q, sampled, NULL, false, &l, &err))
+	if (hl_symd_list_function(symd, &q, sampled, NULL, 0, &l, &err))
 		FAIL("%s", err.text);
 	CHECK_INT(l.head.function - TEXT, l.head.where - OFFSET);
 	hl_str_clear(&text);
@@ -157,16 +157,16 @@ HL_TEST(longer_than_its_bytes_is_said)
 
 	/* A symbol may claim more than its segment has. */
 	add_file(symd, "\x90\xc3", 2, SIZE);
-	CHECK_INT(hl_symd_list_function(symd, &q, NULL, NULL, false, &l, &err), 0);
+	CHECK_INT(hl_symd_list_function(symd, &q, NULL, NULL, 0, &l, &err), 0);
 	CHECK(l.head.n_rows > 100 && l.head.n_rows <= SIZE);
 	hl_symd_listing_done(&l);
 	q.where = 0x9000;
-	CHECK_INT(hl_symd_list_function(symd, &q, NULL, NULL, false, &l, &err), -ENOENT);
+	CHECK_INT(hl_symd_list_function(symd, &q, NULL, NULL, 0, &l, &err), -ENOENT);
 	CHECK(strstr(err.text, "no function is known at 0x9000"));
 	q.file = 77;
-	CHECK_INT(hl_symd_list_function(symd, &q, NULL, NULL, false, &l, &err), -ENOENT);
+	CHECK_INT(hl_symd_list_function(symd, &q, NULL, NULL, 0, &l, &err), -ENOENT);
 	q.place = HL_SYMD_KERNEL;
-	CHECK_INT(hl_symd_list_function(symd, &q, NULL, NULL, false, &l, &err), -ENOENT);
+	CHECK_INT(hl_symd_list_function(symd, &q, NULL, NULL, 0, &l, &err), -ENOENT);
 	hl_symd_free(symd);
 	hl_symd_server_free(liar.server);
 }
@@ -184,7 +184,7 @@ HL_TEST(given_bytes)
 	struct liar liar;
 	struct hl_symd *symd = new_symd(&liar);
 
-	if (hl_symd_list_function(symd, &q, NULL, code, false, &l, &err))
+	if (hl_symd_list_function(symd, &q, NULL, code, 0, &l, &err))
 		FAIL("%s", err.text);
 	CHECK_INT(l.head.n_rows, 3);
 	CHECK_INT(l.rows[0].address, 0x7f0000001000);
@@ -194,7 +194,7 @@ HL_TEST(given_bytes)
 	hl_symd_listing_done(&l);
 	/* The bytes are somewhere else. */
 	q.where = 0x7f0000002000;
-	CHECK(hl_symd_list_function(symd, &q, NULL, code, false, &l, &err) < 0);
+	CHECK(hl_symd_list_function(symd, &q, NULL, code, 0, &l, &err) < 0);
 	hl_symd_free(symd);
 	hl_symd_server_free(liar.server);
 }
@@ -212,7 +212,7 @@ HL_TEST(requests_are_checked)
 	struct hl_symd *symd = new_symd(&liar);
 
 	add_file(symd, "\x90\xc3", 2, 2);
-	CHECK_INT(hl_symd_list_function(symd, &q, falling, NULL, false, &l, &err), -EINVAL);
+	CHECK_INT(hl_symd_list_function(symd, &q, falling, NULL, 0, &l, &err), -EINVAL);
 	q.n_sampled = UINT32_MAX;
 	hl_symd_server_handle(liar.server, &request, &q, sizeof(q), -1, &reply, &payload);
 	CHECK_INT(reply.status, -EINVAL);
@@ -241,7 +241,7 @@ HL_TEST(replies_are_checked)
 	for (size_t at = 0; at < whole * 8; at++) {
 		liar.at = at / 8;
 		liar.flip = (uint8_t)(1u << at % 8);
-		if (hl_symd_list_function(symd, &q, NULL, NULL, false, &l, &err))
+		if (hl_symd_list_function(symd, &q, NULL, NULL, 0, &l, &err))
 			continue;
 		taken++;
 		for (uint32_t i = 0; i < l.head.n_rows; i++) {
@@ -254,7 +254,7 @@ HL_TEST(replies_are_checked)
 	CHECK(taken > 0 && taken < whole * 8);
 	liar.at = SIZE_MAX;
 	for (liar.cut = 1; liar.cut < whole; liar.cut++)
-		CHECK_INT(hl_symd_list_function(symd, &q, NULL, NULL, false, &l, &err), -EPROTO);
+		CHECK_INT(hl_symd_list_function(symd, &q, NULL, NULL, 0, &l, &err), -EPROTO);
 	hl_symd_free(symd);
 	hl_symd_server_free(liar.server);
 }

@@ -19,11 +19,12 @@
 #include "render/listing.h"
 #include "symd/client.h"
 
-enum { HEADER_COLUMNS = 110, MOST_CANDIDATES = 30 };
+enum { HEADER_COLUMNS = 110, MOST_CANDIDATES = 30, DEBUG_MB = 1024 };
 
 struct annotate {
 	struct hl_recording_options recording;
 	const char *output;
+	bool lines;
 };
 
 static const struct hl_option options[] = {
@@ -31,6 +32,8 @@ static const struct hl_option options[] = {
 	HL_HEADING("What is written"),
 	{ "output", 'o', HL_STRING(struct annotate, output), .metavar = "FILE",
 	  .help = "write the text there; without it to standard output" },
+	{ "lines", 0, HL_FLAG(struct annotate, lines),
+	  .help = "the source lines of the instructions, by debug information" },
 	HL_RECORDING_SYNTAX(struct annotate),
 	HL_RECORDING_LIMITS(struct annotate),
 };
@@ -54,8 +57,13 @@ static void source_done(struct source *source)
 static int record_source(struct source *source, const struct annotate *config, char **command,
 			 struct hl_err *err)
 {
-	int code = hl_recording_make(&config->recording, command, &source->recording, err);
+	struct hl_recording_options how = config->recording;
+	int code;
 
+	/* The files are read for their lines; the tier itself makes no difference here. */
+	how.line_tier = config->lines;
+	how.debug_mb = DEBUG_MB;
+	code = hl_recording_make(&how, command, &source->recording, err);
 	if (code)
 		return code;
 	source->profile = hl_recording_profile(source->recording);
@@ -265,7 +273,8 @@ static int write_matches(const struct source *source, const struct annotate *con
 {
 	_cleanup_(hl_listings_freep) struct hl_listings *listings =
 		hl_listings_new(source->profile, source->symd, source->recording != NULL,
-				config->recording.syntax == HL_SYNTAX_INTEL);
+				(config->recording.syntax == HL_SYNTAX_INTEL ? HL_SYMD_INTEL : 0) |
+					(config->lines ? HL_SYMD_WANT_LINES : 0));
 	int code = listings ? 0 : -ENOMEM;
 
 	*ret = 0;

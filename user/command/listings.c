@@ -29,7 +29,8 @@ struct tried {
 struct hl_listings {
 	const struct hl_profile *profile;
 	struct hl_symd *symd;
-	bool opened, intel;
+	bool opened;
+	uint32_t flags; /* HL_SYMD_* of listings */
 	struct tried *tried;
 	size_t n_tried, cap_tried;
 	struct hl_listing parts[MOST_PARTS];
@@ -39,13 +40,13 @@ struct hl_listings {
 };
 
 struct hl_listings *hl_listings_new(const struct hl_profile *profile, struct hl_symd *symd, bool opened,
-				    bool intel)
+				    uint32_t flags)
 {
 	struct hl_listings *l = calloc(1, sizeof(*l));
 
 	if (l)
 		*l = (struct hl_listings){
-			.profile = profile, .symd = symd, .opened = opened, .intel = intel
+			.profile = profile, .symd = symd, .opened = opened, .flags = flags
 		};
 	return l;
 }
@@ -76,6 +77,8 @@ static void open_file(struct hl_listings *l, const struct hl_binary *binary, con
 {
 	_cleanup_close_ int path_fd = path[0] == '/' ? open(path, O_PATH | O_CLOEXEC) : -1;
 	_cleanup_close_ int fd = -1;
+	const struct hl_symd_lines_limits limits = { .memory = UINT64_C(1) << 30, .time_ms = 10000 };
+	struct hl_symd_lines lines;
 	struct hl_symd_file about;
 	struct hl_err err = { "" };
 	struct stat st;
@@ -90,6 +93,9 @@ static void open_file(struct hl_listings *l, const struct hl_binary *binary, con
 		(void)snprintf(ret->why, sizeof(ret->why), "%.190s", err.text);
 		return;
 	}
+	/* Without lines the listing is good all the same. */
+	if (l->flags & HL_SYMD_WANT_LINES)
+		(void)hl_symd_lines(l->symd, binary->number, fd, &limits, &lines, NULL, NULL);
 	ret->good = about.build_id_len == binary->build_id_len &&
 		    memcmp(about.build_id, binary->build_id, binary->build_id_len) == 0;
 	if (!ret->good)
@@ -184,6 +190,9 @@ int hl_listing_from_symd(const struct hl_symd_listing *code, struct hl_listing *
 					       .text = code->strings + from->text,
 					       .text_len = from->text_len,
 					       .length = from->length,
+					       .file = code->strings + from->file,
+					       .file_len = from->file_len,
+					       .line = from->line,
 					       .overlaps = from->flags & HL_SYMD_ROW_OVERLAPS };
 		to->flow = (uint8_t)hl_flow_of(to->text, to->text_len, from->flags & HL_SYMD_ROW_TARGET);
 	}
@@ -271,7 +280,7 @@ static int list_from_file(struct hl_listings *l, const struct hl_hot *hot, const
 	query.where = place_of(binary, hl_profile_get_frame(l->profile, hot->insns[first].frame));
 	if (query.where == UINT64_MAX)
 		return -ENOENT;
-	r = hl_symd_list_function(l->symd, &query, places, NULL, l->intel, code, err);
+	r = hl_symd_list_function(l->symd, &query, places, NULL, l->flags, code, err);
 	if (r == 0)
 		r = hl_listing_from_symd(code, &l->parts[l->n]);
 	if (r == 0) {

@@ -74,8 +74,7 @@ static int look_at(struct hl_tiers *tiers, const struct hl_symd_query *query, st
 
 	list.flags = query->flags & HL_SYMD_CODE_32;
 	if (r == 0)
-		r = hl_symd_list_function(tiers->symd, &list, &sampled, NULL, /* intel= */ false, &code,
-					  NULL);
+		r = hl_symd_list_function(tiers->symd, &list, &sampled, NULL, /* flags= */ 0, &code, NULL);
 	if (r == 0)
 		r = hl_listing_from_symd(&code, &ret->listing);
 	if (r == 0)

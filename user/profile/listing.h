@@ -27,6 +27,9 @@ struct hl_listing_row {
 	size_t text_len;
 	const char *other; /* what the file holds there instead; NULL: the same, or not known */
 	size_t other_len;
+	const char *file; /* of the source */
+	size_t file_len;  /* 0: not known */
+	uint32_t line;
 	uint8_t length;
 	uint8_t flow;  /* enum hl_flow */
 	bool overlaps; /* a sampled instruction begins inside it */

@@ -42,6 +42,27 @@ static int code_cell(struct hl_table *table, const struct hl_listing_row *row)
 	return hl_table_end_cell(table);
 }
 
+/* A row of its own where the instructions of another source line begin. */
+static int add_line(struct hl_table *table, const struct hl_listing_row *row,
+		    const struct hl_listing_row *before)
+{
+	const char *slash;
+	int code = 0;
+
+	if (!row->file_len || (before && before->line == row->line && before->file_len == row->file_len &&
+			       memcmp(before->file, row->file, row->file_len) == 0))
+		return 0;
+	for (int i = 0; i < 4 && !code; i++)
+		code = hl_table_end_cell(table);
+	if (code)
+		return code;
+	slash = memrchr(row->file, '/', row->file_len);
+	slash = slash ? slash + 1 : row->file;
+	hl_render_clean(&table->text, slash, row->file_len - (size_t)(slash - row->file), HL_RENDER_NAME_MAX);
+	hl_str_addf(&table->text, ":%" PRIu32, row->line);
+	return hl_table_end_cell(table);
+}
+
 static int add_row(struct hl_table *table, const struct hl_listing_row *row, uint64_t samples)
 {
 	int code = number_cell(table, row->samples);
@@ -73,7 +94,9 @@ static int write_part(const struct hl_listing *part, uint64_t samples, FILE *out
 	int code = 0;
 
 	for (size_t i = 0; i < part->n && !code; i++) {
-		code = add_row(&table, &part->rows[i], samples);
+		code = add_line(&table, &part->rows[i], i ? &part->rows[i - 1] : NULL);
+		if (!code)
+			code = add_row(&table, &part->rows[i], samples);
 		suspects |= part->rows[i].suspect;
 	}
 	if (code)

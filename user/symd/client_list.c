@@ -35,7 +35,8 @@ static bool is_row_sound(struct hl_symd_row *row, const struct hl_symd_list *hea
 {
 	uint64_t at = row->address - head->function;
 
-	return rebase(&row->text, row->text_len, first, payload_len) && row->address >= least &&
+	return rebase(&row->text, row->text_len, first, payload_len) &&
+	       rebase(&row->file, row->file_len, first, payload_len) && row->address >= least &&
 	       row->address >= head->function && row->length >= 1 && row->length <= sizeof(row->bytes) &&
 	       at < head->size && (row->flags & ~KNOWN_FLAGS) == 0 && row->insn_class <= MAX_CLASS;
 }
@@ -84,12 +85,10 @@ static int take_listing(const struct hl_str *payload, struct hl_symd_listing *re
 }
 
 int hl_symd_list_function(struct hl_symd *symd, const struct hl_symd_list_query *query,
-			  const uint64_t *sampled, const uint8_t *bytes, bool intel,
+			  const uint64_t *sampled, const uint8_t *bytes, uint32_t flags,
 			  struct hl_symd_listing *ret, struct hl_err *err)
 {
-	struct hl_symd_request request = { .type = HL_SYMD_LIST,
-					   .flags = intel ? HL_SYMD_INTEL : 0,
-					   .count = 1 };
+	struct hl_symd_request request = { .type = HL_SYMD_LIST, .flags = flags, .count = 1 };
 	_cleanup_str_ struct hl_str payload = { 0 };
 	const struct hl_str *answer;
 	int r;

@@ -28,13 +28,15 @@ struct list {
 	struct hl_symd_sources *sources;
 	struct hl_symd_list_query query;
 	const uint8_t *sampled, *given; /* unaligned u64; bytes */
-	bool intel;
-	uint8_t *code; /* of the function */
+	uint32_t flags;                 /* of the request: HL_SYMD_INTEL, HL_SYMD_WANT_LINES */
+	uint8_t *code;                  /* of the function */
 	size_t len;
 	struct hl_symd_list head;
 	struct hl_symd_row *rows;
 	size_t n_rows, cap_rows;
 	struct hl_str strings;
+	struct hl_str path; /* the last one */
+	uint32_t path_at;
 };
 
 static void done(struct list *l)
@@ -42,6 +44,7 @@ static void done(struct list *l)
 	free(l->code);
 	free(l->rows);
 	hl_str_done(&l->strings);
+	hl_str_done(&l->path);
 }
 
 static uint64_t sampled_at(const struct list *l, uint32_t i)
@@ -84,7 +87,7 @@ static int find_function(struct list *l, struct hl_err *err)
 	struct hl_symd_query query = query_of(l, l->query.where);
 	_cleanup_str_ struct hl_str payload = { 0 };
 	struct hl_symd_answer answer;
-	int r = hl_symd_resolve_all(l->sources, &query, 1, l->intel, &payload);
+	int r = hl_symd_resolve_all(l->sources, &query, 1, 0, &payload);
 
 	if (r < 0)
 		return hl_err_errno(err, r, "cannot find a function");
@@ -193,6 +196,25 @@ static int find_rows(struct list *l, struct hl_decoder *decoder)
 	return 0;
 }
 
+/* Where an instruction comes from; the path is that of the row before in most cases. */
+static void add_line(struct list *l, struct hl_symd_row *row, const struct hl_symd_answer *answer,
+		     const struct hl_str *payload)
+{
+	const char *path = payload->data + answer->file;
+
+	if (!answer->file_len)
+		return;
+	if (l->path.len != answer->file_len || memcmp(l->path.data, path, answer->file_len) != 0) {
+		hl_str_clear(&l->path);
+		hl_str_add(&l->path, path, answer->file_len);
+		l->path_at = (uint32_t)l->strings.len;
+		hl_str_add(&l->strings, path, answer->file_len);
+	}
+	row->file = l->path_at;
+	row->file_len = answer->file_len;
+	row->line = answer->line;
+}
+
 static int add_texts(struct list *l, size_t from, size_t n)
 {
 	struct hl_symd_query queries[BATCH];
@@ -208,7 +230,7 @@ static int add_texts(struct list *l, size_t from, size_t n)
 		queries[i].code_len = row->length;
 		memcpy(queries[i].code, row->bytes, row->length);
 	}
-	r = hl_symd_resolve_all(l->sources, queries, n, l->intel, &payload);
+	r = hl_symd_resolve_all(l->sources, queries, n, l->flags, &payload);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		struct hl_symd_row *row = &l->rows[from + i];
 
@@ -219,7 +241,8 @@ static int add_texts(struct list *l, size_t from, size_t n)
 		row->text = (uint32_t)l->strings.len;
 		row->text_len = answer.text_len;
 		hl_str_add(&l->strings, payload.data + answer.text, answer.text_len);
-		r = hl_str_status(&l->strings);
+		add_line(l, row, &answer, &payload);
+		r = hl_str_status(&l->strings) | hl_str_status(&l->path);
 	}
 	return r;
 }
@@ -230,8 +253,10 @@ static int reply(struct list *l, struct hl_str *ret)
 
 	l->head.n_rows = (uint32_t)l->n_rows;
 	l->head.name = first;
-	for (size_t i = 0; i < l->n_rows; i++)
+	for (size_t i = 0; i < l->n_rows; i++) {
 		l->rows[i].text += first;
+		l->rows[i].file += first;
+	}
 	hl_str_add(ret, &l->head, sizeof(l->head));
 	hl_str_add(ret, l->rows, l->n_rows * sizeof(*l->rows));
 	hl_str_add(ret, l->strings.data ? l->strings.data : "", l->strings.len);
@@ -240,10 +265,10 @@ static int reply(struct list *l, struct hl_str *ret)
 
 HL_DEFINE_CLEANUP(struct hl_decoder, hl_decoder_free)
 
-int hl_symd_list(struct hl_symd_sources *sources, const void *payload, size_t len, bool intel,
+int hl_symd_list(struct hl_symd_sources *sources, const void *payload, size_t len, uint32_t flags,
 		 struct hl_str *ret_payload, struct hl_err *err)
 {
-	_cleanup_(done) struct list l = { .sources = sources, .intel = intel };
+	_cleanup_(done) struct list l = { .sources = sources, .flags = flags };
 	_cleanup_(hl_decoder_freep) struct hl_decoder *decoder = NULL;
 	int r = take_request(&l, payload, len, err);
 
