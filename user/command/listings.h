@@ -19,7 +19,8 @@ struct hl_listings;
 
 /*
  * @opened: the files of @profile are known to @symd already, as hl_binary.number; else they are opened by their
- * paths when they are needed, and used only if their build-id is the sampled file's. @flags: HL_SYMD_INTEL, HL_SYMD_WANT_LINES. Both stay the caller's.
+ * paths when they are needed, and used only if their build-id is the sampled file's. @flags:
+ * HL_SYMD_INTEL, HL_SYMD_WANT_LINES. Both stay the caller's.
  * NULL without memory. hl_listings_free() accepts NULL.
  */
 struct hl_listings *hl_listings_new(const struct hl_profile *profile, struct hl_symd *symd, bool opened,

@@ -141,7 +141,8 @@ struct hl_symd_listing {
 
 /*
  * Lists the function that covers @query->where; @query->n_sampled places are at @sampled, ascending, and
- * @query->n_bytes bytes of its code at @bytes; @flags: HL_SYMD_INTEL, HL_SYMD_WANT_LINES. 0 or -errno: see HL_SYMD_LIST. @ret is replaced, and to be
+ * @query->n_bytes bytes of its code at @bytes; @flags: HL_SYMD_INTEL,
+ * HL_SYMD_WANT_LINES. 0 or -errno: see HL_SYMD_LIST. @ret is replaced, and to be
  * released with hl_symd_listing_done().
  */
 int hl_symd_list_function(struct hl_symd *symd, const struct hl_symd_list_query *query,

@@ -12,7 +12,8 @@ struct hl_str;
 struct hl_symd_sources;
 
 /*
- * Answers HL_SYMD_LIST with the @len bytes of its request at @payload, which need not be aligned, and its @flags: appends the
+ * Answers HL_SYMD_LIST with the @len bytes of its request at @payload, which need not be aligned, and its
+ * @flags: appends the
  * reply to @ret_payload. 0 or -errno, as include/hotleaf/symd.h has it.
  */
 int hl_symd_list(struct hl_symd_sources *sources, const void *payload, size_t len, uint32_t flags,

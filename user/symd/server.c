@@ -171,8 +171,7 @@ static int handle(struct hl_symd_server *server, const struct hl_symd_request *r
 	case HL_SYMD_ADD_LINES:
 		return hl_symd_lines_handle(&server->files, request, payload, len, fd, ret_payload, err);
 	case HL_SYMD_LIST:
-		return hl_symd_list(&server->sources, payload, len, request->flags,
-				    ret_payload, err);
+		return hl_symd_list(&server->sources, payload, len, request->flags, ret_payload, err);
 	default:
 		return hl_err_set(err, -EOPNOTSUPP, "symd does not know request %u", request->type);
 	}
