@@ -217,11 +217,13 @@ static void add_line(struct list *l, struct hl_symd_row *row, const struct hl_sy
 
 static int add_texts(struct list *l, size_t from, size_t n)
 {
-	struct hl_symd_query queries[BATCH];
+	_cleanup_free_ struct hl_symd_query *queries = calloc(n, sizeof(*queries));
 	_cleanup_str_ struct hl_str payload = { 0 };
 	struct hl_symd_answer answer;
 	int r;
 
+	if (!queries)
+		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		struct hl_symd_row *row = &l->rows[from + i];
 
