@@ -53,6 +53,10 @@ int hl_dwarf_file_load(struct hl_dwarf *dwarf, const struct hl_elf *elf, bool is
 		return -ENOMEM;
 	file->dwarf = dwarf;
 	file->is_dwo = is_dwo;
+	/* So that the first attribute of an abbreviation without any has an address too. */
+	if (hl_grow(&file->abbrevs, &file->cap_abbrevs, 1, sizeof(*file->abbrevs), MAX_SPECS) < 0 ||
+	    hl_grow(&file->specs, &file->cap_specs, 1, sizeof(*file->specs), MAX_SPECS) < 0)
+		return -ENOMEM;
 	for (int i = 0; i < HL_DWARF_SECTIONS; i++) {
 		section = sections & 1u << i ? find_section(elf, is_dwo, i) : NULL;
 		if (!section)
@@ -83,7 +87,9 @@ void hl_dwarf_file_free(struct hl_dwarf_file *file)
 
 struct hl_cursor hl_dwarf_cursor(const struct hl_dwarf_file *file, enum hl_dwarf_section section)
 {
-	return hl_cursor_of(file->sections[section].data, file->sections[section].len, "debug information");
+	const uint8_t *data = file->sections[section].data;
+
+	return hl_cursor_of(data ? (const void *)data : "", file->sections[section].len, "debug information");
 }
 
 struct hl_cursor hl_dwarf_unit_cursor(const struct hl_dwarf_unit *unit, uint64_t offset)
