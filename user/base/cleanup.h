@@ -36,11 +36,11 @@
 	})
 
 /* Defines T_freep for a destructor T_free(T *), for use with _cleanup_(). */
-#define HL_DEFINE_CLEANUP(type, fn)        \
-	static inline void fn##p(type **p) \
-	{                                  \
-		if (*p)                    \
-			fn(*p);            \
+#define HL_DEFINE_CLEANUP(type, fn)                                \
+	__attribute__((unused)) static inline void fn##p(type **p) \
+	{                                                          \
+		if (*p)                                            \
+			fn(*p);                                    \
 	}
 
 static inline void hl_cleanup_free(void *p)
