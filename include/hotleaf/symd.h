@@ -67,7 +67,15 @@ enum hl_symd_type {
 	HL_SYMD_WANTED = 12,
 	/* As LINES, from the table that a LINES returned. Descriptor 0: a regular file of it. -EBADMSG: damaged. */
 	HL_SYMD_ADD_LINES = 13,
+	/*
+	 * Descriptor 0: a file, which need not be known; without one, the running file and the debug file of
+	 * `file`. Reply payload: HL_SYMD_CONTENT_ID bytes that name all that is in them, the first half of a
+	 * SHA-256. -E2BIG: more than 1 GiB.
+	 */
+	HL_SYMD_CONTENT = 14,
 };
+
+#define HL_SYMD_CONTENT_ID 16
 
 struct hl_symd_request {
 	__u32 type;   /* enum hl_symd_type */

@@ -24,9 +24,10 @@ static enum hl_loss_kind kind_of_counter(unsigned int counter)
 	return counter <= HL_COUNTER_KSTACK_FAILED ? HL_LOSS_CUT : HL_LOSS_NOTED;
 }
 
-static void add_note(struct hl_header *h, const char *note)
+void hl_header_note(struct hl_header *h, const char *note)
 {
-	h->notes[h->meta.n_notes++] = note;
+	if (h->meta.n_notes < sizeof(h->notes) / sizeof(h->notes[0]))
+		h->notes[h->meta.n_notes++] = note;
 }
 
 uint64_t hl_header_lost(const struct hl_counters *counters, const struct hl_window *window)
@@ -105,25 +106,25 @@ static void add_name_notes(struct hl_header *h, const struct hl_resolve_counts *
 		(void)snprintf(h->kernel_note, sizeof(h->kernel_note),
 			       "kernel functions have no names: %s; user functions are not affected",
 			       kernel->why);
-		add_note(h, h->kernel_note);
+		hl_header_note(h, h->kernel_note);
 	}
 	if (debug->refused) {
 		(void)snprintf(h->refused_note, sizeof(h->refused_note),
 			       "debug files refused: %u; the first, %s", debug->refused, debug->refusal);
-		add_note(h, h->refused_note);
+		hl_header_note(h, h->refused_note);
 	}
 	if (debug->damaged) {
 		(void)snprintf(h->damaged_note, sizeof(h->damaged_note),
 			       "files whose .gnu_debugdata is damaged or too large, and was not used: %u",
 			       debug->damaged);
-		add_note(h, h->damaged_note);
+		hl_header_note(h, h->damaged_note);
 	}
 	if (debug->missing && counts->nameless) {
 		(void)snprintf(h->missing_note, sizeof(h->missing_note),
 			       "debug files that are not installed: %u; the first is %s; with them more "
 			       "functions would have names",
 			       debug->missing, debug->missed);
-		add_note(h, h->missing_note);
+		hl_header_note(h, h->missing_note);
 	}
 }
 
@@ -144,14 +145,14 @@ static void add_lines_notes(struct hl_header *h, const struct hl_lines_counts *l
 		if (lines->damaged)
 			(void)snprintf(h->lines_note + n, sizeof(h->lines_note) - (size_t)n,
 				       "; %u damaged parts are left out", lines->damaged);
-		add_note(h, h->lines_note);
+		hl_header_note(h, h->lines_note);
 	}
 	if (lines->missing) {
 		(void)snprintf(h->lines_missing_note, sizeof(h->lines_missing_note),
 			       "files of debug information that were not found, or are of another build: %u; "
 			       "the first is %s",
 			       lines->missing, lines->missed);
-		add_note(h, h->lines_missing_note);
+		hl_header_note(h, h->lines_missing_note);
 	}
 }
 
@@ -171,14 +172,14 @@ static void add_notes(struct hl_header *h, const struct hl_session *session,
 			       "user stacks are the kernel's own frame-pointer walks, not checked frame by "
 			       "frame: %s",
 			       why);
-		add_note(h, h->walk_note);
+		hl_header_note(h, h->walk_note);
 	}
 	if (!window->n_samples)
-		add_note(h, "nothing was sampled: what was asked for did not run in this time");
+		hl_header_note(h, "nothing was sampled: what was asked for did not run in this time");
 	if (event->software_clock)
-		add_note(h, blind);
+		hl_header_note(h, blind);
 	if (!event->precise)
-		add_note(h, skid);
+		hl_header_note(h, skid);
 }
 
 static void note_room(struct hl_header *h, const struct hl_capture_stats *stats)
@@ -190,7 +191,7 @@ static void note_room(struct hl_header *h, const struct hl_capture_stats *stats)
 		"unwind tables found no room below --unwind-memory: %llu unused for longest were dropped, "
 		"%llu times one was not loaded",
 		(unsigned long long)stats->tables_dropped, (unsigned long long)stats->tables_refused);
-	add_note(h, h->room_note);
+	hl_header_note(h, h->room_note);
 }
 
 /* Of both: the one that makes tables and the one that knows names. */
@@ -209,7 +210,7 @@ static void note_symd(struct hl_header *h, const struct hl_session *session, con
 		       (unsigned long long)(tables_symd.failures + names_symd.failures),
 		       (unsigned long long)tables_symd.denied, (unsigned long long)names_symd.denied,
 		       (unsigned long long)names_symd.unanswered);
-	add_note(h, h->symd_note);
+	hl_header_note(h, h->symd_note);
 }
 
 static void fill_host(struct hl_header *h)

@@ -15,7 +15,7 @@ struct hl_symd;
 struct hl_header {
 	struct hl_profile_meta meta;
 	struct hl_loss losses[HL_COUNTER_MAX + HL_WALK_MAX + 16];
-	const char *notes[16];
+	const char *notes[32];
 	char host[256], kernel[256], walk_note[400], room_note[200];
 	char refused_note[400], missing_note[400], damaged_note[120], kernel_note[400], symd_note[300];
 	char lines_note[640], lines_missing_note[400];
@@ -26,6 +26,9 @@ void hl_header_fill(struct hl_header *header, const struct hl_session *session,
 		    const struct hl_event_choice *event, unsigned int frequency,
 		    const struct hl_window *window, const struct hl_resolve_counts *counts,
 		    const struct hl_kernel_names *kernel, const struct hl_symd *names);
+
+/* Adds a note, which the header borrows. */
+void hl_header_note(struct hl_header *header, const char *note);
 
 /* Samples that were seen but are in no output: the sum of the counted losses. */
 uint64_t hl_header_lost(const struct hl_counters *counters, const struct hl_window *window);

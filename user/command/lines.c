@@ -17,12 +17,14 @@
 #include "process/files.h"
 #include "process/proc.h"
 #include "symd/client.h"
+#include "symd/client_cached.h"
 
 /* For one file, and for all of them: the end of a recording is not to be waited for longer than this. */
 enum { FILE_MS = 15000, ALL_MS = 20000, MAX_PLACES = 8 };
 
 struct reader {
 	struct hl_symd *symd;
+	struct hl_cache *cache;
 	int own_root;
 	const struct hl_open_file *file;
 	uint32_t id;
@@ -138,7 +140,8 @@ static void read_one(const struct reader *r, uint64_t left_ms)
 
 	if (!code) {
 		add_wanted(r, &wants);
-		code = hl_symd_lines(r->symd, r->id, r->file->fd, &limits, &lines, NULL, &err);
+		code = hl_symd_lines_cached(r->symd, wants.head.n ? NULL : r->cache, r->id, r->file->fd,
+					    &limits, &lines, &err);
 	}
 	hl_symd_wants_done(&wants);
 	if (code == -ENODATA)
@@ -160,11 +163,13 @@ static int by_samples(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-void hl_lines_read(struct hl_symd *symd, const struct hl_files *opened, struct hl_lines_file *files, size_t n,
-		   uint64_t memory, struct hl_lines_counts *counts)
+void hl_lines_read(struct hl_symd *symd, struct hl_cache *cache, const struct hl_files *opened,
+		   struct hl_lines_file *files, size_t n, uint64_t memory, struct hl_lines_counts *counts)
 {
 	_cleanup_close_ int own_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct reader reader = { .symd = symd, .own_root = own_root, .memory = memory, .counts = counts };
+	struct reader reader = {
+		.symd = symd, .cache = cache, .own_root = own_root, .memory = memory, .counts = counts
+	};
 	uint64_t start_ns = hl_monotonic_ns(), spent_ms;
 
 	qsort(files, n, sizeof(*files), by_samples);

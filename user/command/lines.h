@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 
+struct hl_cache;
 struct hl_files;
 struct hl_str;
 struct hl_symd;
@@ -32,10 +33,11 @@ struct hl_lines_counts {
 /*
  * Has @symd read the debug information of @files, those in most samples first (@files is sorted so), until
  * the time for it is over; @memory bounds what one of them may inflate to, in bytes. Files that it names
- * besides are opened below the root of the process that was sampled, then below our own.
+ * besides are opened below the root of the process that was sampled, then below our own. What is read is kept
+ * in @cache, unless that is NULL.
  */
-void hl_lines_read(struct hl_symd *symd, const struct hl_files *opened, struct hl_lines_file *files, size_t n,
-		   uint64_t memory, struct hl_lines_counts *counts);
+void hl_lines_read(struct hl_symd *symd, struct hl_cache *cache, const struct hl_files *opened,
+		   struct hl_lines_file *files, size_t n, uint64_t memory, struct hl_lines_counts *counts);
 
 /* Appends " at FILE:LINE", with the base name of @path; nothing if @len is 0. */
 void hl_lines_append(struct hl_str *out, const char *path, size_t len, uint32_t line);

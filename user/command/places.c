@@ -310,7 +310,7 @@ static int read_lines(struct hl_places *places, const struct hl_named_file *name
 	for (size_t i = 0; i < n; i++)
 		if (named[i].known && files[i].samples)
 			files[kept++] = (struct hl_lines_file){ (uint32_t)i, files[i].samples };
-	hl_lines_read(places->resolve->symd, places->resolve->files, files, kept,
+	hl_lines_read(places->resolve->symd, places->resolve->cache, places->resolve->files, files, kept,
 		      places->resolve->debug_memory, &places->lines);
 	return 0;
 }

@@ -20,6 +20,7 @@
 #include "process/tree.h"
 #include "profile/profile.h"
 #include "symd/client.h"
+#include "symd/client_cache.h"
 
 enum { DEFAULT_SECONDS = 10 };
 /* For one request to symd. While one table is made, other files wait for theirs. */
@@ -31,6 +32,8 @@ struct hl_recording {
 	struct hl_child child;
 	struct hl_session *session;
 	struct hl_symd *symd;
+	struct hl_cache *cache; /* NULL: none */
+	char cache_note[300];   /* why, where one was wanted */
 	struct hl_profile *profile;
 	struct hl_window window;
 	struct hl_header header;
@@ -48,6 +51,7 @@ void hl_recording_free(struct hl_recording *run)
 	hl_symd_free(run->symd);
 	hl_window_done(&run->window);
 	hl_session_free(run->session);
+	hl_cache_close(run->cache);
 	hl_child_done(&run->child);
 	free(run);
 }
@@ -151,6 +155,17 @@ static int sample(struct hl_recording *run, struct hl_err *err)
 	return code;
 }
 
+/* Without a cache all is made anew, which is no reason to fail; the header says so. */
+static void open_cache(struct hl_recording *run)
+{
+	const struct hl_recording_options *c = run->config;
+	struct hl_err err = { "" };
+
+	if (c->cache[0] && hl_cache_open(c->cache, (uint64_t)c->cache_mb << 20, &run->cache, &err))
+		(void)snprintf(run->cache_note, sizeof(run->cache_note),
+			       "unwind tables and debug information are read anew each time: %s", err.text);
+}
+
 static int prepare(struct hl_recording *run, char **command, struct hl_err *err)
 {
 	const struct hl_recording_options *c = run->config;
@@ -175,7 +190,9 @@ static int prepare(struct hl_recording *run, char **command, struct hl_err *err)
 	if (!code && command[0])
 		code = hl_child_prepare(&run->child, command, err);
 	if (!code)
-		code = hl_session_new(&capture, &tables, &run->session, err);
+		open_cache(run);
+	if (!code)
+		code = hl_session_new(&capture, &tables, run->cache, &run->session, err);
 	if (!code) {
 		/* Now, so that no recording is made in vain. */
 		run->symd = hl_symd_new_with(&names, err);
@@ -207,6 +224,7 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 	struct hl_resolve resolve = {
 		.kernel = &kernel,
 		.symd = run->symd,
+		.cache = run->cache,
 		.window = &run->window,
 		.files = hl_session_files(run->session),
 		.code_files = hl_session_code_files(run->session),
@@ -233,6 +251,8 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 		return code;
 	hl_header_fill(&run->header, run->session, &run->event, run->config->frequency, &run->window, &counts,
 		       &kernel, run->symd);
+	if (run->cache_note[0])
+		hl_header_note(&run->header, run->cache_note);
 	hl_profile_set_meta(run->profile, &run->header.meta);
 	return 0;
 }

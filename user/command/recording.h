@@ -28,6 +28,8 @@ struct hl_recording_options {
 	bool elsewhere;       /* outputs lie where only root may write: keep what that takes */
 	bool inlines, lines; /* by debug information: frames of inlined functions; functions by source line */
 	uint32_t debug_mb;   /* of debug information of one file, inflated */
+	const char *cache;   /* directory; "": none */
+	uint32_t cache_mb;
 };
 
 enum { HL_SYNTAX_ATT, HL_SYNTAX_INTEL };
@@ -71,6 +73,12 @@ extern const char *const hl_recording_syntaxes[];
 	{ "unwind-memory", 0, HL_UINT(config, recording.unwind_mb), .min = 1, .max = HL_SLABS,  \
 	  .default_text = "128", .metavar = "MB",  \
 	  .help = "memory of unwind tables; beyond it those unused for longest go, and are counted" },  \
+	{ "cache", 0, HL_STRING(config, recording.cache), .default_text = "/var/cache/hotleaf",  \
+	  .metavar = "DIR",  \
+	  .help = "keep unwind tables, and what --inlines and --lines read, in DIR; empty: keep nothing" },  \
+	{ "cache-size", 0, HL_UINT(config, recording.cache_mb), .min = 1, .max = 1 << 20,  \
+	  .default_text = "1024", .metavar = "MB",  \
+	  .help = "beyond it, what was not used for longest goes" },  \
 	{ "symd-memory", 0, HL_UINT(config, recording.symd_mb), .min = 64, .max = 1 << 20,  \
 	  .default_text = "4096", .metavar = "MB",  \
 	  .help = "address space of symd, which parses files: one that needs more has no names" },  \

@@ -21,6 +21,7 @@
 #include "process/maps.h"
 #include "process/vdso.h"
 #include "symd/client.h"
+#include "symd/client_cached.h"
 
 /*
  * Tables of what runs already are made before sampling starts, as many as this, and as half of the memory for
@@ -43,10 +44,11 @@ struct hl_session {
 	struct hl_code_files *code_files;
 	struct hl_maps *maps; /* only where the kernel walks: addresses are raw then */
 	/* The other thread's. */
-	struct hl_symd *symd; /* compiles unwind tables */
-	struct ids waiting;   /* open files whose table is to be loaded */
-	struct ids lost;      /* files that could not be opened yet */
-	bool lost_again;      /* one of them was sampled again */
+	struct hl_symd *symd;   /* compiles unwind tables */
+	struct hl_cache *cache; /* of tables, borrowed; NULL: none */
+	struct ids waiting;     /* open files whose table is to be loaded */
+	struct ids lost;        /* files that could not be opened yet */
+	bool lost_again;        /* one of them was sampled again */
 	uint64_t searched_ns;
 	pthread_t opener;
 	bool opener_runs;
@@ -86,7 +88,7 @@ static void load_table(struct hl_session *session, uint32_t id, int fd)
 	uint8_t *bytes;
 	size_t len;
 
-	if (hl_symd_unwind(session->symd, id, fd, &bytes, &len, &err)) {
+	if (hl_symd_unwind_cached(session->symd, session->cache, id, fd, &bytes, &len, &err)) {
 		hl_debug("unwind", "%s", err.text);
 		hl_capture_settle_file(session->capture, id, HL_TABLE_NONE);
 		return;
@@ -232,7 +234,7 @@ static void *run_opener(void *ctx)
 }
 
 int hl_session_new(const struct hl_capture_options *options, const struct hl_symd_options *symd,
-		   struct hl_session **ret, struct hl_err *err)
+		   struct hl_cache *cache, struct hl_session **ret, struct hl_err *err)
 {
 	struct hl_session *session = calloc(1, sizeof(*session));
 	const char *why;
@@ -241,6 +243,7 @@ int hl_session_new(const struct hl_capture_options *options, const struct hl_sym
 	if (!session)
 		return hl_err_set(err, -ENOMEM, "no memory for the capture");
 	session->stop_fd = session->ready_fd = -1;
+	session->cache = cache;
 	session->early_bytes = EARLY_BYTES;
 	if (options->unwind_mb && (size_t)options->unwind_mb << 19 < EARLY_BYTES)
 		session->early_bytes = (size_t)options->unwind_mb << 19;

@@ -8,6 +8,7 @@
 #include "capture/capture.h"
 #include "sample/window.h"
 
+struct hl_cache;
 struct hl_code_files;
 struct hl_files;
 struct hl_symd_options;
@@ -21,10 +22,11 @@ struct hl_session;
 
 /*
  * Loads everything, starts nothing. The symd of @symd compiles unwind tables: one of its own, so that no
- * work on names keeps new files waiting for tables. 0 or -errno. hl_session_free() accepts NULL.
+ * work on names keeps new files waiting for tables. @cache keeps them; it stays the caller's, who leaves it alone
+ * until the stop, and may be NULL. 0 or -errno. hl_session_free() accepts NULL.
  */
 int hl_session_new(const struct hl_capture_options *options, const struct hl_symd_options *symd,
-		   struct hl_session **ret, struct hl_err *err);
+		   struct hl_cache *cache, struct hl_session **ret, struct hl_err *err);
 void hl_session_free(struct hl_session *session);
 
 int hl_session_start(struct hl_session *session, struct hl_err *err);

@@ -69,10 +69,10 @@ static bool is_about(const struct hl_symd_kept *kept, struct hl_symd_subject sub
 	return hl_symd_is_same_subject(hl_symd_subject_of(&kept->request), subject);
 }
 
-/* Whether a request with a descriptor leaves something in the server. UNWIND does not. */
+/* Whether a request with a descriptor leaves something in the server. */
 static bool adds(const struct hl_symd_request *request)
 {
-	return request->type != HL_SYMD_UNWIND;
+	return request->type != HL_SYMD_UNWIND && request->type != HL_SYMD_CONTENT;
 }
 
 static uint32_t kind_of_map(const void *payload)

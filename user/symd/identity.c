@@ -64,6 +64,38 @@ static int hash_code(const struct hl_elf *elf, EVP_MD_CTX *sha)
 	return EVP_DigestUpdate(sha, &size, sizeof(size)) == 1 ? 0 : -EIO;
 }
 
+static int hash_whole(const struct hl_elf *elf, EVP_MD_CTX *sha, uint64_t *left)
+{
+	_cleanup_free_ void *buffer = malloc(CHUNK);
+	uint64_t size = hl_elf_size(elf);
+
+	if (!buffer)
+		return -ENOMEM;
+	if (EVP_DigestUpdate(sha, &size, sizeof(size)) != 1)
+		return -EIO;
+	return hash_bytes(elf, sha, buffer, 0, size, left);
+}
+
+int hl_symd_content(const struct hl_elf *const *files, size_t n, uint8_t ret[HL_SYMD_CONTENT_ID],
+		    struct hl_err *err)
+{
+	_cleanup_(EVP_MD_CTX_freep) EVP_MD_CTX *sha = EVP_MD_CTX_new();
+	uint8_t digest[EVP_MAX_MD_SIZE];
+	uint64_t left = MAX_HASHED;
+	int r = sha ? 0 : -ENOMEM;
+
+	if (r == 0 && EVP_DigestInit_ex(sha, EVP_sha256(), NULL) != 1)
+		r = -EIO;
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = files[i] ? hash_whole(files[i], sha, &left) : 0;
+	if (r == 0 && EVP_DigestFinal_ex(sha, digest, NULL) != 1)
+		r = -EIO;
+	if (r < 0)
+		return hl_err_errno(err, r, "'%s': cannot hash its content", hl_elf_name(files[0]));
+	memcpy(ret, digest, HL_SYMD_CONTENT_ID);
+	return 0;
+}
+
 static int hash_file(const struct hl_elf *elf, const uint8_t *build_id, size_t len, uint8_t ret[16])
 {
 	_cleanup_(EVP_MD_CTX_freep) EVP_MD_CTX *sha = EVP_MD_CTX_new();

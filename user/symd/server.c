@@ -145,6 +145,33 @@ static int unwind(uint32_t number, int fd, struct hl_str *ret_payload, struct hl
 	return hl_str_status(ret_payload) < 0 ? hl_err_errno(err, -ENOMEM, "file %u", number) : 0;
 }
 
+static int content(struct hl_symd_server *server, uint32_t number, int fd, struct hl_str *ret_payload,
+		   struct hl_err *err)
+{
+	const struct hl_symd_known *known = fd < 0 ? hl_symd_files_get(&server->files, number) : NULL;
+	const struct hl_elf *files[2] = { known ? known->elf : NULL, known ? known->debug : NULL };
+	uint8_t id[HL_SYMD_CONTENT_ID];
+	struct hl_elf *elf = NULL;
+	char name[32];
+	int r;
+
+	(void)snprintf(name, sizeof(name), "file %u", number);
+	if (fd >= 0) {
+		r = hl_elf_open(fd, name, &elf, err);
+		if (r < 0)
+			return r;
+		files[0] = elf;
+	}
+	if (!files[0])
+		return hl_err_set(err, -ENOENT, "'%s' is not known", name);
+	r = hl_symd_content(files, 2, id, err);
+	hl_elf_free(elf);
+	if (r < 0)
+		return r;
+	hl_str_add(ret_payload, id, sizeof(id));
+	return hl_str_status(ret_payload);
+}
+
 static int handle(struct hl_symd_server *server, const struct hl_symd_request *request, const void *payload,
 		  size_t len, int fd, struct hl_str *ret_payload, struct hl_err *err)
 {
@@ -170,6 +197,8 @@ static int handle(struct hl_symd_server *server, const struct hl_symd_request *r
 	case HL_SYMD_WANTED:
 	case HL_SYMD_ADD_LINES:
 		return hl_symd_lines_handle(&server->files, request, payload, len, fd, ret_payload, err);
+	case HL_SYMD_CONTENT:
+		return content(server, request->file, fd, ret_payload, err);
 	case HL_SYMD_LIST:
 		return hl_symd_list(&server->sources, payload, len, request->flags, ret_payload, err);
 	default:

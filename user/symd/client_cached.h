@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_SYMD_CLIENT_CACHED_H
+#define HL_SYMD_CLIENT_CACHED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <hotleaf/symd.h>
+
+struct hl_cache;
+struct hl_err;
+struct hl_symd;
+
+/* What symd makes of files, or what it made of the same content before. @cache NULL: it is made. */
+
+/* As hl_symd_unwind(). That a file has no table is kept too. */
+int hl_symd_unwind_cached(struct hl_symd *symd, struct hl_cache *cache, uint32_t file, int fd, uint8_t **ret,
+			  size_t *ret_len, struct hl_err *err);
+
+/*
+ * As hl_symd_lines() without its table. Only for files that want no others besides their debug file, since the
+ * content of those would have to be part of the key.
+ */
+int hl_symd_lines_cached(struct hl_symd *symd, struct hl_cache *cache, uint32_t file, int fd,
+			 const struct hl_symd_lines_limits *limits, struct hl_symd_lines *ret,
+			 struct hl_err *err);
+
+#endif
