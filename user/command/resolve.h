@@ -24,7 +24,7 @@ struct hl_resolve {
 	const struct hl_code_files *code_files;
 	uint64_t until_ns; /* CLOCK_MONOTONIC: when sampling ended; code made later is none of ours */
 	struct hl_symd *symd;
-	struct hl_cache *cache; /* of what is read for lines; NULL: none */
+	struct hl_cache *cache;         /* of what is read for lines; NULL: none */
 	struct hl_kernel_names *kernel; /* as `symd` has them */
 	bool instructions;              /* leaves are instructions; else what stands above them */
 	bool loops;                     /* the innermost loop stands above the instruction */
