@@ -59,9 +59,36 @@ struct hl_cache {
 	struct hl_cache_stats stats;
 };
 
+/* The build-id of the program itself, the first of the objects. */
+static int find_build_id(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct hl_id *ret = ctx;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		const char *at = (const char *)(info->dlpi_addr + p->p_vaddr);
+		const char *end = at + (p->p_type == PT_NOTE ? p->p_memsz : 0);
+
+		while ((size_t)(end - at) >= sizeof(ElfW(Nhdr))) {
+			const ElfW(Nhdr) *note = (const void *)at;
+			const char *name = at + sizeof(*note);
+			const char *id = name + ((note->n_namesz + 3) & ~3u);
+
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && !memcmp(name, "GNU", 4))
+				*ret = hl_id_of(id, note->n_descsz);
+			at = id + ((note->n_descsz + 3) & ~3u);
+		}
+	}
+	return 1;
+}
+
+/* Which program made an entry: another one may make another table of the same file. */
 static struct hl_id program_id(void)
 {
-	return hl_id_of(HL_VERSION, sizeof(HL_VERSION));
+	struct hl_id id = hl_id_of(HL_VERSION, sizeof(HL_VERSION));
+
+	(void)dl_iterate_phdr(find_build_id, &id);
+	return id;
 }
 
 static void entry_name(enum hl_cache_kind kind, const uint8_t id[16], char ret[NAME_SIZE])
@@ -79,8 +106,8 @@ static int read_checked(const struct hl_cache *cache, const char *name, uint32_t
 			uint8_t **ret, size_t *ret_len)
 {
 	_cleanup_free_ char *bytes = NULL;
-	struct hl_id check, program = program_id();
 	struct header header;
+	struct hl_id check;
 	size_t len;
 	int r = hl_read_file_at(cache->fd, name, ENTRY_MAX, &bytes, &len);
 
@@ -92,7 +119,7 @@ static int read_checked(const struct hl_cache *cache, const char *name, uint32_t
 	len -= sizeof(header);
 	if (memcmp(header.magic, magic, sizeof(magic)) != 0 || header.kind != kind ||
 	    memcmp(header.id, id, sizeof(header.id)) != 0 || header.length != len ||
-	    !hl_id_equal(header.program, program))
+	    !hl_id_equal(header.program, cache->program))
 		return -EBADMSG;
 	memmove(bytes, bytes + sizeof(header), len);
 	check = hl_id_of(bytes, len);
