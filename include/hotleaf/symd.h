@@ -137,6 +137,7 @@ struct hl_symd_map_counts {
 	__u64 told;    /* ranges with a name */
 	__u64 damaged; /* records that make no sense */
 	__u64 dropped; /* records for which there was no room */
+	__u64 left;    /* bytes that this read left: no whole record, or too many for one go */
 };
 
 enum hl_symd_place {

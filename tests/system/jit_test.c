@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* needs: tests/system/record */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -180,6 +181,28 @@ HL_TEST(code_rewritten_in_a_private_mapping_of_a_file)
 	check_rewritten("file", "\\[memfd:doublemapper\\+0x[0-9a-f]+\\]");
 }
 
+static bool says_lost(const char *text)
+{
+	/* A note may be wrapped. */
+	return shell("tr -s ' \\n' ' ' <%sout.txt | grep -q 'names of generated code that are lost: .*%s'",
+		     test_dir(), text) == 0;
+}
+
+/* What is lost of the names is said in the header. */
+HL_TEST(names_that_are_lost)
+{
+	pid_t pid = start_jit("60 kept map");
+	struct folded folded;
+
+	(void)usleep(300000);
+	must("printf 'nonsense\\n1234 5\\n123400000300 10 to' >>/tmp/perf-%d.map", (int)pid);
+	folded = record("-F 499 -d 2 -p %d", (int)pid);
+	end_jit(pid);
+	check_named(&folded, "jit", "kept");
+	CHECK(says_lost("2 are damaged, 1 files end in a record that is not whole (18 bytes not read)"));
+	folded_done(&folded);
+}
+
 /* ---- whose file it is ---------------------------------------------------------------------------------- */
 
 /* The pid of the workload that `unshare --fork` has started. */
@@ -241,35 +264,37 @@ static struct folded record_in_root(const char *before)
 	return folded;
 }
 
-static void check_refused(const char *before)
+static void check_refused(const char *before, bool is_there)
 {
 	struct folded folded = record_in_root(before);
 
 	CHECK(sum_of(&folded, "^jit;.*;\\[jit\\]_\\[j\\];\\[jit\\]_\\[j\\];") > 20);
 	CHECK_INT(sum_of(&folded, "stolen"), 0);
+	CHECK_INT(says_lost("1 files are no regular ones, or another user"), is_there);
 	folded_done(&folded);
 }
 
 HL_TEST(map_that_is_a_fifo)
 {
-	check_refused("mkfifo tmp/perf-1.map");
+	check_refused("mkfifo tmp/perf-1.map", true);
 }
 
 HL_TEST(map_that_is_a_device)
 {
-	check_refused("mknod tmp/perf-1.map c 1 5");
+	check_refused("mknod tmp/perf-1.map c 1 5", true);
 }
 
 HL_TEST(map_of_another_user)
 {
-	check_refused("echo 123400000000 1000 stolen >tmp/perf-1.map && chown 12345 tmp/perf-1.map");
+	check_refused("echo 123400000000 1000 stolen >tmp/perf-1.map && chown 12345 tmp/perf-1.map", true);
 }
 
 HL_TEST(map_that_leads_out_of_the_root)
 {
 	check_refused("echo 123400000000 1000 stolen >../outside && ln -s /proc/1/root$PWD/../outside "
-		      "tmp/perf-1.map");
-	check_refused("ln -sf ../../../../../../../..$PWD/../outside tmp/perf-1.map");
+		      "tmp/perf-1.map",
+		      false);
+	check_refused("ln -sf ../../../../../../../..$PWD/../outside tmp/perf-1.map", false);
 }
 
 HL_TEST(map_by_a_link_inside_the_root)

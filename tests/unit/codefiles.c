@@ -205,3 +205,42 @@ HL_TEST(a_jitdump_is_the_one_that_is_mapped)
 		end();
 	}
 }
+
+/* What is there and is not opened is counted, once a file; what is not there is not. */
+HL_TEST(files_that_are_refused)
+{
+	begin();
+	make_view("123");
+	put("123/maps", "");
+	CHECK_INT(mkfifoat(proc_fd, "123/root/tmp/perf-7.map", 0600), 0);
+	for (int i = 0; i < 4; i++)
+		sample(made, in_file);
+	CHECK_INT(hl_code_files_number(files, &key), 0);
+	CHECK_INT(hl_code_files_refused(files), 1);
+	CHECK_INT(unlinkat(proc_fd, "123/root/tmp/perf-7.map", 0), 0);
+	put("123/root/tmp/perf-7.map", "names");
+	for (int i = 0; i < 8; i++)
+		sample(made, in_file);
+	CHECK(fd_of(HL_CODE_PERF_MAP) >= 0);
+	CHECK_INT(hl_code_files_refused(files), 0);
+	end();
+}
+
+HL_TEST(more_processes_than_are_noted)
+{
+	enum { NOTED = 2048 };
+
+	begin();
+	for (uint32_t i = 0; i < NOTED; i++) {
+		key.tgid = 1000 + i;
+		sample(made, in_file);
+	}
+	CHECK_INT(hl_code_files_dropped(files), 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		key.tgid = 1000 + NOTED + i / 2;
+		sample(made, in_file);
+	}
+	CHECK_INT(hl_code_files_dropped(files), 3);
+	key.tgid = 123;
+	end();
+}

@@ -182,16 +182,17 @@ HL_TEST(damaged_jitdumps)
 		uint32_t value;
 		int status;
 		const char *first, *second;
+		uint64_t left; /* bytes, of two records of 56 + 64 + 6 and 7 behind a header of 40 */
 	} damages[] = {
-		{ 0, 0x4454694a, -EBADMSG, "-", "-" },  /* the other byte order */
-		{ 8, 0, -EBADMSG, "-", "-" },           /* a header without size */
-		{ 8, 0xfffffff0, 0, "-", "-" },         /* … of more than there is */
-		{ 12, EM_AARCH64, -EBADMSG, "-", "-" }, /* another machine */
-		{ 40 + 4, 0, -EBADMSG, "-", "-" },      /* a record without size */
-		{ 40 + 4, 15, -EBADMSG, "-", "-" },     /* … smaller than its prefix */
-		{ 40 + 4, 16, 0, "-", "-" },            /* … without a body: the next makes no sense */
-		{ 40 + 4, 0xffffffff, 0, "-", "-" },    /* … of more than there is */
-		{ 40 + 44, 0xffffffff, 0, "-", "second 2000+40" }, /* its code wraps around */
+		{ 0, 0x4454694a, -EBADMSG, "-", "-", 293 },  /* the other byte order */
+		{ 8, 0, -EBADMSG, "-", "-", 293 },           /* a header without size */
+		{ 8, 0xfffffff0, 0, "-", "-", 293 },         /* … of more than there is */
+		{ 12, EM_AARCH64, -EBADMSG, "-", "-", 293 }, /* another machine */
+		{ 40 + 4, 0, -EBADMSG, "-", "-", 253 },      /* a record without size */
+		{ 40 + 4, 15, -EBADMSG, "-", "-", 253 },     /* … smaller than its prefix */
+		{ 40 + 4, 16, 0, "-", "-", 237 },            /* … without a body: the next makes no sense */
+		{ 40 + 4, 0xffffffff, 0, "-", "-", 253 },    /* … of more than there is */
+		{ 40 + 44, 0xffffffff, 0, "-", "second 2000+40", 0 }, /* its code wraps around */
 	};
 
 	for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
@@ -205,6 +206,7 @@ HL_TEST(damaged_jitdumps)
 		CHECK_INT(read_dump(fd, 100), damages[i].status);
 		CHECK_STR(at(0x1000), damages[i].first);
 		CHECK_STR(at(0x2000), damages[i].second);
+		CHECK_INT(hl_code_map_counts(code).left, damages[i].left);
 		close(fd);
 		end();
 	}

@@ -84,9 +84,11 @@ HL_TEST(a_map_grows_between_requests)
 	begin();
 	CHECK_INT(add(1, fd, HL_SYMD_PERF_MAP), 0);
 	CHECK_STR(ask(1, 0x1004), "first 1000+20 | jmp 1010 <first+0x10>");
+	CHECK_INT(counts.left, 6);
 	CHECK_INT(write(fd, "0 second\n1000 20 third\n", 23), 23);
 	CHECK_INT(add(1, fd, HL_SYMD_PERF_MAP), 0);
 	CHECK_INT(counts.told, 3);
+	CHECK_INT(counts.left, 0);
 	CHECK_STR(ask(1, 0x1004), "third 1000+20 | jmp 1010 <third+0x10>");
 	CHECK(strncmp(ask(1, 0x2000), "second 2000+20 | ", 17) == 0);
 	close(fd);

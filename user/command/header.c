@@ -119,6 +119,8 @@ static void add_name_notes(struct hl_header *h, const struct hl_resolve_counts *
 			       debug->damaged);
 		hl_header_note(h, h->damaged_note);
 	}
+	if (hl_code_names_note(&counts->code_names, h->code_note, sizeof(h->code_note)))
+		add_note(h, h->code_note);
 	if (debug->missing && counts->nameless) {
 		(void)snprintf(h->missing_note, sizeof(h->missing_note),
 			       "debug files that are not installed: %u; the first is %s; with them more "

@@ -315,32 +315,6 @@ static int read_lines(struct hl_places *places, const struct hl_named_file *name
 	return 0;
 }
 
-/* What processes tell of their code by now. A file that has damage names what stands before that. */
-static void add_code_files(const struct hl_resolve *resolve)
-{
-	static const uint32_t kinds[HL_CODE_KINDS] = {
-		[HL_CODE_PERF_MAP] = HL_SYMD_PERF_MAP, [HL_CODE_JITDUMP] = HL_SYMD_JITDUMP
-	};
-	const struct hl_code_process *process;
-
-	for (uint32_t n = 1; (process = hl_code_files_get(resolve->code_files, n)); n++)
-		for (int kind = 0; kind < HL_CODE_KINDS; kind++) {
-			struct hl_symd_map map = { .until_ns = resolve->until_ns, .kind = kinds[kind] };
-			struct hl_symd_map_counts counts;
-			struct hl_err err = { "" };
-
-			if (process->fds[kind] < 0)
-				continue;
-			if (hl_symd_add_map(resolve->symd, n, process->fds[kind], &map, &counts, &err))
-				hl_log_once(HL_LOG_WARNING, "symbol", "code of process %u: %s",
-					    process->key.tgid, err.text);
-			else if (counts.dropped)
-				hl_log_once(HL_LOG_WARNING, "symbol",
-					    "code of process %u: no room for %llu of its names",
-					    process->key.tgid, (unsigned long long)counts.dropped);
-		}
-}
-
 int hl_places_look_up(struct hl_places *places, struct hl_profile *profile, struct hl_err *err)
 {
 	struct hl_symd_answers answers = { 0 };
@@ -354,7 +328,8 @@ int hl_places_look_up(struct hl_places *places, struct hl_profile *profile, stru
 		return hl_err_set(err, code, "no memory for the files of this profile");
 	if (!places->resolve->kernel->read_ns)
 		(void)hl_kernel_names_read(places->resolve->kernel, places->resolve->symd, hl_monotonic_ns());
-	add_code_files(places->resolve);
+	hl_code_names_read(places->resolve->symd, places->resolve->code_files, places->resolve->until_ns,
+			   &places->code_names);
 	if (places->resolve->loops) {
 		places->tiers = hl_tiers_new(places->resolve->symd);
 		code = places->tiers ? 0 : hl_err_set(err, -ENOMEM, "no memory for loops");

@@ -2,6 +2,7 @@
 #ifndef HL_COMMAND_PLACES_H
 #define HL_COMMAND_PLACES_H
 
+#include "command/code_names.h"
 #include "command/debugfiles.h"
 #include "command/resolve.h"
 #include <hotleaf/symd.h>
@@ -32,6 +33,7 @@ struct hl_places {
 	size_t n_inlined, cap_inlined;
 	struct hl_debug_counts debug; /* of the look-up */
 	struct hl_lines_counts lines;
+	struct hl_code_name_counts code_names;
 	struct hl_tiers *tiers; /* while they are looked up; NULL: no loops are wanted */
 };
 

@@ -213,6 +213,7 @@ int hl_resolve_run(const struct hl_resolve *resolve, struct hl_profile *profile,
 		code = hl_places_look_up(&places, profile, err);
 	ret->debug = places.debug;
 	ret->lines = places.lines;
+	ret->code_names = places.code_names;
 	for (size_t i = 0; i < resolve->window->n_samples && !code; i++) {
 		code = add_sample(&places, &resolve->window->samples[i], profile, &stack, ret);
 		if (code)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "command/code_names.h"
 #include "command/debugfiles.h"
 #include "command/lines.h"
 #include "sample/window.h"
@@ -50,6 +51,7 @@ struct hl_resolve_counts {
 	uint64_t walk[HL_WALK_MAX]; /* by how the user walk ended */
 	struct hl_debug_counts debug;
 	struct hl_lines_counts lines;
+	struct hl_code_name_counts code_names;
 };
 
 /* Adds all samples of the window to @profile, unfinished. 0 or -errno. */

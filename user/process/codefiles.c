@@ -93,6 +93,16 @@ uint64_t hl_code_files_dropped(const struct hl_code_files *files)
 	return files->dropped;
 }
 
+unsigned int hl_code_files_refused(const struct hl_code_files *files)
+{
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < files->n; i++)
+		for (int kind = 0; kind < HL_CODE_KINDS; kind++)
+			n += files->items[i].refused[kind] && files->items[i].fds[kind] < 0;
+	return n;
+}
+
 /* ---- one process --------------------------------------------------------------------------------------- */
 
 /* A process seen from /proc: through its first thread, or through another if that has ended. */
@@ -213,7 +223,9 @@ static int open_own(const struct view *view, const char *path)
 	struct stat st;
 	_cleanup_close_ int fd = hl_proc_open_in_root(view->root_fd, path, &st);
 
-	return fd >= 0 && is_own(view, &st) ? TAKE_FD(fd) : -1;
+	if (fd < 0)
+		return fd;
+	return is_own(view, &st) ? TAKE_FD(fd) : -EPERM;
 }
 
 static int open_perf_map(const struct view *view)
@@ -274,12 +286,21 @@ static int open_jitdump(const struct view *view, const struct mapped *mapped)
 	struct stat st;
 
 	if (!mapped->dump_path[0])
-		return -1;
+		return -ENOENT;
 	path_fd = open_mapped(view, mapped->dump_start, mapped->dump_end);
 	if (path_fd < 0)
 		return open_own(view, mapped->dump_path);
 	fd = hl_proc_reopen(path_fd, &st);
-	return fd >= 0 && is_own(view, &st) ? TAKE_FD(fd) : -1;
+	if (fd < 0)
+		return fd;
+	return is_own(view, &st) ? TAKE_FD(fd) : -EPERM;
+}
+
+/* What opening a file of @kind came to. One that is not there yet is no refusal, nor one of a process that is gone. */
+static void take_file(struct hl_code_process *process, enum hl_code_file_kind kind, int fd)
+{
+	process->fds[kind] = fd < 0 ? -1 : fd;
+	process->refused[kind] = fd < 0 && fd != -ENOENT && fd != -ENOTDIR && fd != -ESRCH;
 }
 
 static void take_remapped(const struct view *view, const struct mapped *mapped,
@@ -309,9 +330,9 @@ static void look(const struct hl_code_files *files, struct hl_code_process *proc
 		(void)hl_proc_maps(view.dir_fd, "maps", take_mapping, &mapped);
 		take_remapped(&view, &mapped, process);
 		if (process->fds[HL_CODE_PERF_MAP] < 0)
-			process->fds[HL_CODE_PERF_MAP] = open_perf_map(&view);
+			take_file(process, HL_CODE_PERF_MAP, open_perf_map(&view));
 		if (process->fds[HL_CODE_JITDUMP] < 0)
-			process->fds[HL_CODE_JITDUMP] = open_jitdump(&view, &mapped);
+			take_file(process, HL_CODE_JITDUMP, open_jitdump(&view, &mapped));
 	} else {
 		process->gone = true;
 	}

@@ -27,6 +27,7 @@ struct hl_code_process {
 	int fds[HL_CODE_KINDS]; /* -1: not there, or not yet */
 	struct hl_remapped remapped[HL_REMAPPED_MAX];
 	size_t n_remapped;
+	bool refused[HL_CODE_KINDS]; /* one is there, but it is no regular file, or another user's */
 	uint32_t looks;     /* how often it was looked for what is not there yet */
 	uint32_t next_look; /* the round of hl_code_files_look() of the next time */
 	bool gone;          /* the process has ended: nothing more is to be found */
@@ -57,7 +58,9 @@ void hl_code_files_match(struct hl_code_files *code_files, const struct hl_files
 uint64_t hl_code_files_translate(const struct hl_code_files *files, uint64_t frame,
 				 const struct hl_process_key *key);
 
-/* Processes that were not noted, as there are too many. */
+/* Processes that were not noted, as there are too many; each sample of one counts. */
 uint64_t hl_code_files_dropped(const struct hl_code_files *files);
+/* Files that are there and were not opened: no regular ones, or another user's. */
+unsigned int hl_code_files_refused(const struct hl_code_files *files);
 
 #endif

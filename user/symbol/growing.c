@@ -37,7 +37,7 @@ int hl_growing_begin(struct hl_growing *g, int fd, bool *ret_anew)
 		g->offset = 0;
 	g->device = (uint64_t)st.st_dev;
 	g->inode = (uint64_t)st.st_ino;
-	g->end = (uint64_t)st.st_size;
+	g->end = g->size = (uint64_t)st.st_size;
 	if (g->end > g->offset + HL_GROWING_STEP)
 		g->end = g->offset + HL_GROWING_STEP;
 	g->base = g->len = 0;
@@ -50,6 +50,11 @@ void hl_growing_finish(struct hl_growing *g)
 	free(g->buffer);
 	g->buffer = NULL;
 	g->fd = -1;
+}
+
+uint64_t hl_growing_left(const struct hl_growing *g)
+{
+	return g->offset < g->size ? g->size - g->offset : 0;
 }
 
 size_t hl_growing_peek(struct hl_growing *g, size_t want, const char **ret)

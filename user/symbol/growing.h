@@ -22,6 +22,7 @@ struct hl_growing {
 	uint64_t mark; /* hash of the last bytes before the offset */
 	/* While reading: */
 	int fd;
+	uint64_t size; /* of the file */
 	uint64_t end;  /* as far as this read goes */
 	uint64_t base; /* of the buffer in the file */
 	size_t len;
@@ -35,6 +36,8 @@ struct hl_growing {
  */
 int hl_growing_begin(struct hl_growing *growing, int fd, bool *ret_anew);
 void hl_growing_finish(struct hl_growing *growing);
+/* Bytes behind the offset that were in the file when the last read began. */
+uint64_t hl_growing_left(const struct hl_growing *growing);
 
 /*
  * The bytes at the offset: @want of them, which are at most HL_GROWING_BUFFER, or fewer at the end of this

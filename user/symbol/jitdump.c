@@ -24,6 +24,7 @@ enum { LOAD_SIZE = PREFIX_SIZE + 2 * 4 + 4 * 8, MOVE_SIZE = PREFIX_SIZE + 2 * 4 
 struct hl_jit_dump {
 	struct hl_growing file;
 	bool has_header, closed;
+	bool later;      /* the record at the offset is of later than was asked for */
 	bool monotonic;  /* times are of CLOCK_MONOTONIC, as far as can be told */
 	uint64_t effort; /* left for moves */
 };
@@ -61,6 +62,8 @@ static int take_header(struct hl_jit_dump *dump, uint64_t until_ns, struct hl_er
 		return -EAGAIN; /* not written yet */
 	if (magic != MAGIC || size < HEADER_SIZE || (machine != EM_X86_64 && machine != EM_386))
 		return hl_err_set(err, -EBADMSG, "no jitdump of this machine");
+	if (size > dump->file.end - dump->file.offset)
+		return -EAGAIN;
 	dump->monotonic = !(flags & ARCH_TIMESTAMP) && time && time <= until_ns;
 	dump->file.offset += size;
 	dump->has_header = true;
@@ -132,7 +135,8 @@ static int take_records(struct hl_jit_dump *dump, uint64_t until_ns, struct hl_c
 		if (record.size < PREFIX_SIZE)
 			return hl_err_set(err, -EBADMSG, "the jitdump has a record of %u bytes at %llu",
 					  record.size, (unsigned long long)dump->file.offset);
-		if (until_ns && dump->monotonic && record.time > until_ns)
+		dump->later = until_ns && dump->monotonic && record.time > until_ns;
+		if (dump->later)
 			break;
 		if (record.id == CODE_LOAD)
 			take_load(dump, &record, into);
@@ -157,7 +161,9 @@ int hl_jit_dump_read(struct hl_jit_dump *dump, int fd, uint64_t until_ns, struct
 		dump->has_header = dump->closed = false;
 	}
 	dump->effort = MOVE_EFFORT;
+	dump->later = false;
 	r = take_records(dump, until_ns, into, err);
+	hl_code_map_set_left(into, dump->closed || dump->later ? 0 : hl_growing_left(&dump->file));
 	hl_growing_finish(&dump->file);
 	return r;
 }

@@ -112,6 +112,7 @@ int hl_perf_map_read(struct hl_perf_map *map, int fd, struct hl_code_map *into, 
 		done = take_lines(map, bytes, n, into);
 		map->file.offset += done;
 	} while (done);
+	hl_code_map_set_left(into, hl_growing_left(&map->file));
 	hl_growing_finish(&map->file);
 	return 0;
 }

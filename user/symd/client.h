@@ -78,7 +78,8 @@ int hl_symd_unwind(struct hl_symd *symd, uint32_t file, int fd, uint8_t **ret, s
 
 /*
  * Adds the names that process number @process tells in the file at @fd, as HL_SYMD_ADD_MAP says. @ret is
- * filled on success. -EBADMSG: a damaged file, of which the part before the damage is taken.
+ * filled on success; where it says that bytes are left, another call may take more of them. -EBADMSG: a damaged
+ * file, of which the part before the damage is taken.
  */
 int hl_symd_add_map(struct hl_symd *symd, uint32_t process, int fd, const struct hl_symd_map *map,
 		    struct hl_symd_map_counts *ret, struct hl_err *err);

@@ -89,7 +89,7 @@ int hl_symd_maps_read(struct hl_symd_maps *maps, uint32_t number, int fd, const 
 					  : hl_jit_dump_read(process->jit_dump, fd, map->until_ns, code, err);
 	maps->memory += hl_code_map_memory(code);
 	counts = hl_code_map_counts(code);
-	*ret = (struct hl_symd_map_counts){ counts.told, counts.damaged, counts.dropped };
+	*ret = (struct hl_symd_map_counts){ counts.told, counts.damaged, counts.dropped, counts.left };
 	return r;
 }
 
