@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,7 @@ struct known {
 struct hl_cache {
 	char *dir;
 	int fd;
+	struct hl_id program;
 	uint64_t limit;
 	struct known *known;
 	size_t n_known, cap_known;
@@ -134,7 +136,7 @@ static int write_checked(const struct hl_cache *cache, const char *name, uint32_
 			 const void *bytes, size_t len)
 {
 	struct header header = {
-		.kind = kind, .program = program_id(), .length = len, .check = hl_id_of(bytes, len)
+		.kind = kind, .program = cache->program, .length = len, .check = hl_id_of(bytes, len)
 	};
 	_cleanup_(hl_output_freep) struct hl_output *output = NULL;
 	_cleanup_free_ char *path = NULL;
@@ -312,6 +314,7 @@ int hl_cache_open(const char *dir, uint64_t limit, struct hl_cache **ret, struct
 	if (!cache)
 		return hl_err_errno(err, -ENOMEM, "cannot open the cache '%s'", dir);
 	cache->fd = -1;
+	cache->program = program_id();
 	cache->limit = limit;
 	cache->dir = strdup(dir);
 	r = cache->dir ? open_own(dir, &cache->fd, err) : hl_err_errno(err, -ENOMEM, "'%s'", dir);

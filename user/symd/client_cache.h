@@ -14,7 +14,7 @@ struct hl_err;
  * computes), never by a build-id, which a file declares itself: a container could name the host's libc and
  * have its own tables used for it. The directory is ours alone (0700), so that its files can be believed as
  * far as their checksum is right; an entry that is damaged is removed and counted, as is one of another
- * version of hotleaf. Files are written under another name and renamed. Over its size, the entries used
+ * build of hotleaf. Files are written under another name and renamed. Over its size, the entries used
  * longest ago go.
  *
  * The content of a file on ext4, XFS or Btrfs is read once only: as long as its device, inode, size, and the
