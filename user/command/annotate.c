@@ -34,6 +34,7 @@ static const struct hl_option options[] = {
 	  .help = "write the text there; without it to standard output" },
 	{ "lines", 0, HL_FLAG(struct annotate, lines),
 	  .help = "the source lines of the instructions, by debug information" },
+	HL_RECORDING_DEBUGINFOD(struct annotate),
 	HL_RECORDING_SYNTAX(struct annotate),
 	HL_RECORDING_LIMITS(struct annotate),
 };

@@ -7,6 +7,7 @@
 /* A command is one file of this folder; it appears in the overview in the order of hl_commands. */
 extern const struct hl_command hl_command_annotate;
 extern const struct hl_command hl_command_check;
+extern const struct hl_command hl_command_fetch;
 extern const struct hl_command hl_command_help;
 extern const struct hl_command hl_command_record;
 extern const struct hl_command hl_command_symd;

@@ -9,9 +9,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "process/debug.h"
+#include "process/debuginfod.h"
 #include "process/files.h"
 #include "symd/client.h"
 
@@ -83,18 +86,28 @@ static const char *name_of(const struct hl_open_file *file)
 	return slash ? slash + 1 : "?";
 }
 
-static void count(const struct search *s, bool has_link, struct hl_debug_counts *counts)
+static int add_lack(struct hl_debug_lacks *lacks, const struct search *s, bool has_link)
 {
-	if (s->refused && !counts->refused++)
-		(void)snprintf(counts->refusal, sizeof(counts->refusal), "of '%.60s': %.160s",
-			       name_of(s->file), s->why);
-	if (!s->refused && has_link && !counts->missing++)
-		(void)snprintf(counts->missed, sizeof(counts->missed), "'%.60s', of '%.60s'",
-			       s->about->debuglink, name_of(s->file));
+	int code = hl_grow(&lacks->items, &lacks->cap, lacks->n + 1, sizeof(*lacks->items), HL_FILE_LIMIT);
+	struct hl_debug_lack *lack;
+
+	if (code)
+		return code;
+	lack = &lacks->items[lacks->n++];
+	*lack = (struct hl_debug_lack){ .id = s->id, .refused = s->refused };
+	/* No server knows what the kernel maps, which is no file. */
+	if (s->file && s->about->build_id_len <= sizeof(lack->build_id))
+		lack->build_id_len = s->about->build_id_len;
+	memcpy(lack->build_id, s->about->build_id, lack->build_id_len);
+	memcpy(lack->why, s->why, sizeof(lack->why));
+	if (has_link)
+		memcpy(lack->link, s->about->debuglink, sizeof(lack->link));
+	return 0;
 }
 
-void hl_debug_file_add(struct hl_symd *symd, uint32_t id, const struct hl_symd_file *about,
-		       const struct hl_open_file *file, struct hl_debug_counts *counts)
+int hl_debug_file_add(struct hl_symd *symd, uint32_t id, const struct hl_symd_file *about,
+		      const struct hl_open_file *file, struct hl_debug_lacks *lacks,
+		      struct hl_debug_counts *counts)
 {
 	_cleanup_close_ int own_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct search s = { .symd = symd, .id = id, .about = about, .file = file, .own_root = own_root };
@@ -102,10 +115,92 @@ void hl_debug_file_add(struct hl_symd *symd, uint32_t id, const struct hl_symd_f
 
 	counts->damaged += (about->refused & HL_SYMD_REFUSED_DEBUGDATA) != 0;
 	if (about->has_symtab || own_root < 0)
-		return;
+		return 0;
 	if (about->build_id_len && search_roots(&s, false))
-		return;
+		return 0;
 	if (has_link && search_roots(&s, true))
-		return;
-	count(&s, has_link, counts);
+		return 0;
+	return add_lack(lacks, &s, has_link);
+}
+
+void hl_debug_lacks_finish(struct hl_debug_lacks *lacks, const struct hl_files *files,
+			   struct hl_debug_counts *counts)
+{
+	for (size_t i = 0; i < lacks->n; i++) {
+		const struct hl_debug_lack *lack = &lacks->items[i];
+		const char *name = name_of(hl_files_get(files, lack->id));
+
+		if (lack->refused && !counts->refused++)
+			(void)snprintf(counts->refusal, sizeof(counts->refusal), "of '%.60s': %.160s", name,
+				       lack->why);
+		if (!lack->refused && lack->link[0] && !counts->missing++)
+			(void)snprintf(counts->missed, sizeof(counts->missed), "'%.60s', of '%.60s'",
+				       lack->link, name);
+	}
+	free(lacks->items);
+	*lacks = (struct hl_debug_lacks){ 0 };
+}
+
+/* ---- from servers --------------------------------------------------------------------------------------- */
+
+static int by_samples(const void *a, const void *b)
+{
+	const struct hl_debug_lack *x = a, *y = b;
+
+	if (x->samples != y->samples)
+		return x->samples < y->samples ? 1 : -1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static void count_unfetched(struct hl_debug_counts *counts, const struct hl_files *files,
+			    const struct hl_debug_lack *lack, const char *why)
+{
+	hl_debug("symbol", "debuginfod, file %u: %s", lack->id, why);
+	if (!counts->unfetched++)
+		(void)snprintf(counts->unfetched_why, sizeof(counts->unfetched_why), "'%.60s': %.120s",
+			       name_of(hl_files_get(files, lack->id)), why);
+}
+
+/* True if symd has the debug file now. */
+static bool fetch_one(struct hl_symd *symd, const struct hl_files *files, const struct hl_debug_lack *lack,
+		      uint32_t ms, struct hl_debug_counts *counts)
+{
+	struct hl_err err = { "" };
+	_cleanup_close_ int fd = hl_debuginfod_fetch(lack->build_id, lack->build_id_len, ms, &err);
+
+	if (fd == -ENOENT) {
+		counts->unknown++;
+	} else if (fd == -EDESTADDRREQ || fd == -ENOSYS || fd == -EPERM) {
+		(void)snprintf(counts->fetch_error, sizeof(counts->fetch_error), "%.159s", err.text);
+	} else if (fd < 0 || hl_symd_add_debug(symd, lack->id, fd, &err)) {
+		count_unfetched(counts, files, lack, err.text);
+	} else {
+		counts->fetched++;
+		return true;
+	}
+	return false;
+}
+
+void hl_debug_files_fetch(struct hl_symd *symd, const struct hl_files *files, struct hl_debug_lacks *lacks,
+			  uint32_t ms, struct hl_debug_counts *counts)
+{
+	uint64_t start_ns = hl_monotonic_ns(), spent_ms;
+	size_t kept = 0;
+
+	qsort(lacks->items, lacks->n, sizeof(*lacks->items), by_samples);
+	for (size_t i = 0; i < lacks->n; i++) {
+		const struct hl_debug_lack *lack = &lacks->items[i];
+		bool fetched = false;
+
+		spent_ms = (hl_monotonic_ns() - start_ns) / 1000000;
+		if (lack->build_id_len && !counts->fetch_error[0]) {
+			if (spent_ms < ms)
+				fetched = fetch_one(symd, files, lack, (uint32_t)(ms - spent_ms), counts);
+			else
+				count_unfetched(counts, files, lack, "the time was over before its turn");
+		}
+		if (!fetched)
+			lacks->items[kept++] = *lack;
+	}
+	lacks->n = kept;
 }

@@ -96,6 +96,27 @@ static void add_losses(struct hl_header *h, const struct hl_counters *counters, 
 		add_loss(h, lacks[i].kind, lacks[i].name, lacks[i].help, lacks[i].count);
 }
 
+/* What --debuginfod came to, unless all was fetched. */
+static void add_fetch_note(struct hl_header *h, const struct hl_debug_counts *debug)
+{
+	int n;
+
+	if (debug->fetch_error[0]) {
+		(void)snprintf(h->fetch_note, sizeof(h->fetch_note), "--debuginfod had no effect: %s",
+			       debug->fetch_error);
+		hl_header_note(h, h->fetch_note);
+	} else if (debug->unknown || debug->unfetched) {
+		n = snprintf(h->fetch_note, sizeof(h->fetch_note),
+			     "debug files fetched from debuginfod servers: %u; unknown to them: %u; not "
+			     "fetched: %u",
+			     debug->fetched, debug->unknown, debug->unfetched);
+		if (debug->unfetched)
+			(void)snprintf(h->fetch_note + n, sizeof(h->fetch_note) - (size_t)n, ", the first %s",
+				       debug->unfetched_why);
+		hl_header_note(h, h->fetch_note);
+	}
+}
+
 /* Why names are lacking: one note a kind, however many files or samples it is about. */
 static void add_name_notes(struct hl_header *h, const struct hl_resolve_counts *counts,
 			   const struct hl_kernel_names *kernel)
@@ -113,6 +134,7 @@ static void add_name_notes(struct hl_header *h, const struct hl_resolve_counts *
 			       "debug files refused: %u; the first, %s", debug->refused, debug->refusal);
 		hl_header_note(h, h->refused_note);
 	}
+	add_fetch_note(h, debug);
 	if (debug->damaged) {
 		(void)snprintf(h->damaged_note, sizeof(h->damaged_note),
 			       "files whose .gnu_debugdata is damaged or too large, and was not used: %u",
@@ -120,7 +142,7 @@ static void add_name_notes(struct hl_header *h, const struct hl_resolve_counts *
 		hl_header_note(h, h->damaged_note);
 	}
 	if (hl_code_names_note(&counts->code_names, h->code_note, sizeof(h->code_note)))
-		add_note(h, h->code_note);
+		hl_header_note(h, h->code_note);
 	if (debug->missing && counts->nameless) {
 		(void)snprintf(h->missing_note, sizeof(h->missing_note),
 			       "debug files that are not installed: %u; the first is %s; with them more "

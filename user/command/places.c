@@ -171,7 +171,7 @@ static int keep_binary(struct hl_profile *profile, const struct hl_symd_file *ab
 }
 
 static int add_file(const struct hl_resolve *resolve, struct hl_profile *profile, uint32_t id,
-		    struct hl_named_file *ret, struct hl_debug_counts *counts)
+		    struct hl_named_file *ret, struct hl_debug_lacks *lacks, struct hl_debug_counts *counts)
 {
 	const struct hl_open_file *file = hl_files_get(resolve->files, id);
 	_cleanup_close_ int vdso = id == HL_FILE_VDSO ? hl_vdso_open() : -1;
@@ -194,8 +194,55 @@ static int add_file(const struct hl_resolve *resolve, struct hl_profile *profile
 	}
 	ret->known = true;
 	memcpy(&ret->binary, about.binary_id, sizeof(ret->binary));
-	hl_debug_file_add(resolve->symd, id, &about, file, counts);
-	return keep_binary(profile, &about, id, ret->binary);
+	code = hl_debug_file_add(resolve->symd, id, &about, file, lacks, counts);
+	return code ? code : keep_binary(profile, &about, id, ret->binary);
+}
+
+/* Adds the samples of @sample to each file of its stacks, once a file: @last says who was the last to do so. */
+static void weigh_sample(const struct hl_places *places, size_t number, uint64_t *weights, size_t *last)
+{
+	const struct hl_window *w = places->resolve->window;
+	const struct hl_sample *sample = &w->samples[number];
+	const struct hl_stack_row *row = hl_window_stack(w, sample->key.user_stack);
+	struct hl_symd_query q = query_of(places, sample->key.ip, &sample->key.process);
+	uint32_t n = row ? row->head.n : 0, i = 0;
+
+	do {
+		if (q.place == HL_SYMD_FILE && last[q.file] != number + 1) {
+			last[q.file] = number + 1;
+			weights[q.file] += sample->count.samples;
+		}
+		if (i < n)
+			q = query_of(places, row->frames[i], &sample->key.process);
+	} while (i++ < n);
+}
+
+/* In how many samples' stacks each of @n files is; the caller's to free. NULL: no memory. */
+static uint64_t *weigh_files(const struct hl_places *places, size_t n)
+{
+	_cleanup_free_ size_t *last = calloc(n, sizeof(*last));
+	uint64_t *weights = calloc(n, sizeof(*weights));
+
+	for (size_t i = 0; last && weights && i < places->resolve->window->n_samples; i++)
+		weigh_sample(places, i, weights, last);
+	if (!last)
+		hl_cleanup_free(&weights);
+	return last ? weights : NULL;
+}
+
+/* Debug files that are not on this host, if they are to be fetched; then what is lacking still is counted. */
+static int fetch_debug_files(struct hl_places *places, struct hl_debug_lacks *lacks, size_t n_files)
+{
+	const struct hl_resolve *r = places->resolve;
+	_cleanup_free_ uint64_t *weights = r->debuginfod_ms && lacks->n ? weigh_files(places, n_files) : NULL;
+	bool wanted = r->debuginfod_ms && lacks->n;
+
+	for (size_t i = 0; weights && i < lacks->n; i++)
+		lacks->items[i].samples = weights[lacks->items[i].id];
+	if (weights)
+		hl_debug_files_fetch(r->symd, r->files, lacks, r->debuginfod_ms, &places->debug);
+	hl_debug_lacks_finish(lacks, r->files, &places->debug);
+	return wanted && !weights ? -ENOMEM : 0;
 }
 
 static int add_files(struct hl_places *places, struct hl_profile *profile, struct hl_named_file **ret,
@@ -203,8 +250,9 @@ static int add_files(struct hl_places *places, struct hl_profile *profile, struc
 {
 	_cleanup_free_ struct hl_named_file *files = NULL;
 	_cleanup_free_ bool *wanted = NULL;
+	struct hl_debug_lacks lacks = { .n = 0 };
 	uint32_t most = HL_FILE_FIRST;
-	int code = 0;
+	int code = 0, fetched;
 
 	for (size_t i = 0; i < places->n; i++)
 		if (places->items[i].query.place == HL_SYMD_FILE && places->items[i].query.file > most)
@@ -218,7 +266,9 @@ static int add_files(struct hl_places *places, struct hl_profile *profile, struc
 			wanted[places->items[i].query.file] = true;
 	for (uint32_t id = 0; id <= most && !code; id++)
 		if (wanted[id])
-			code = add_file(places->resolve, profile, id, &files[id], &places->debug);
+			code = add_file(places->resolve, profile, id, &files[id], &lacks, &places->debug);
+	fetched = fetch_debug_files(places, &lacks, most + 1);
+	code = code ? code : fetched;
 	if (!code) {
 		*ret = TAKE_PTR(files);
 		*ret_n = most + 1;
@@ -276,40 +326,18 @@ static int look_up_batch(struct hl_places *places, size_t from, size_t n, const 
 	return code;
 }
 
-/* Adds the samples of @sample to each file of its stacks, once a file: @last says who was the last to do so. */
-static void weigh_sample(const struct hl_places *places, size_t number, struct hl_lines_file *files,
-			 size_t *last)
-{
-	const struct hl_window *w = places->resolve->window;
-	const struct hl_sample *sample = &w->samples[number];
-	const struct hl_stack_row *row = hl_window_stack(w, sample->key.user_stack);
-	struct hl_symd_query q = query_of(places, sample->key.ip, &sample->key.process);
-	uint32_t n = row ? row->head.n : 0, i = 0;
-
-	do {
-		if (q.place == HL_SYMD_FILE && last[q.file] != number + 1) {
-			last[q.file] = number + 1;
-			files[q.file].samples += sample->count.samples;
-		}
-		if (i < n)
-			q = query_of(places, row->frames[i], &sample->key.process);
-	} while (i++ < n);
-}
-
 /* Reads inlined functions and lines of the @n files, of which those count that symd knows. */
 static int read_lines(struct hl_places *places, const struct hl_named_file *named, size_t n)
 {
 	_cleanup_free_ struct hl_lines_file *files = calloc(n, sizeof(*files));
-	_cleanup_free_ size_t *last = calloc(n, sizeof(*last));
+	_cleanup_free_ uint64_t *weights = weigh_files(places, n);
 	size_t kept = 0;
 
-	if (!files || !last)
+	if (!files || !weights)
 		return -ENOMEM;
-	for (size_t i = 0; i < places->resolve->window->n_samples; i++)
-		weigh_sample(places, i, files, last);
 	for (size_t i = 0; i < n; i++)
-		if (named[i].known && files[i].samples)
-			files[kept++] = (struct hl_lines_file){ (uint32_t)i, files[i].samples };
+		if (named[i].known && weights[i])
+			files[kept++] = (struct hl_lines_file){ (uint32_t)i, weights[i] };
 	hl_lines_read(places->resolve->symd, places->resolve->cache, places->resolve->files, files, kept,
 		      places->resolve->debug_memory, &places->lines);
 	return 0;

@@ -35,6 +35,7 @@ static const struct hl_option options[] = {
 		  "ends" },
 	{ "lines", 0, HL_FLAG(struct record, recording.lines),
 	  .help = "functions are told apart by source file and line, by debug information" },
+	HL_RECORDING_DEBUGINFOD(struct record),
 	HL_RECORDING_SYNTAX(struct record),
 	{ "pprof-insn", 0, HL_FLAG(struct record, pprof_insn),
 	  .help = "pb.gz: the instruction is the innermost line of its location" },

@@ -17,6 +17,7 @@
 #include "command/kernel_names.h"
 #include "command/privileges.h"
 #include "command/resolve.h"
+#include "process/debuginfod.h"
 #include "process/tree.h"
 #include "profile/profile.h"
 #include "symd/client.h"
@@ -25,6 +26,8 @@
 enum { DEFAULT_SECONDS = 10 };
 /* For one request to symd. While one table is made, other files wait for theirs. */
 enum { TABLES_MS = 10000, NAMES_MS = 30000 };
+/* For all debug files that are fetched: the end of a recording is not to be waited for longer. */
+enum { FETCH_MS = 20000 };
 
 struct hl_recording {
 	const struct hl_recording_options *config; /* while it is made */
@@ -185,7 +188,9 @@ static int prepare(struct hl_recording *run, char **command, struct hl_err *err)
 	const struct hl_symd_options names = { .memory_mb = c->symd_mb, .timeout_ms = NAMES_MS };
 	int code = hl_event_choose(c->event, c->frequency, &run->event, err);
 
-	if (code == -EINVAL) /* no such event, modifier or frequency */
+	if (c->debuginfod)
+		hl_debuginfod_prepare(); /* while there is the right to */
+	if (code == -EINVAL)             /* no such event, modifier or frequency */
 		code = HL_EXIT_USAGE;
 	if (!code && command[0])
 		code = hl_child_prepare(&run->child, command, err);
@@ -218,6 +223,11 @@ static int capture(struct hl_recording *run, char **command, struct hl_err *err)
 	return code;
 }
 
+static uint32_t fetch_ms(const struct hl_recording_options *options)
+{
+	return options->debuginfod_ns ? (uint32_t)(options->debuginfod_ns / 1000000) : FETCH_MS;
+}
+
 static int build_profile(struct hl_recording *run, struct hl_err *err)
 {
 	struct hl_kernel_names kernel = { 0 };
@@ -234,6 +244,7 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 		.line_tier = run->config->line_tier,
 		.inlines = run->config->inlines,
 		.lines = run->config->lines,
+		.debuginfod_ms = run->config->debuginfod ? fetch_ms(run->config) : 0,
 		.debug_memory = (uint64_t)run->config->debug_mb << 20,
 		.intel = run->config->syntax == HL_SYNTAX_INTEL,
 		.software_clock = run->event.software_clock,

@@ -30,6 +30,8 @@ struct hl_recording_options {
 	uint32_t debug_mb;   /* of debug information of one file, inflated */
 	const char *cache;   /* directory; "": none */
 	uint32_t cache_mb;
+	bool debuginfod;        /* debug files that are not on this host are fetched */
+	uint64_t debuginfod_ns; /* for that, in all; 0: the default */
 };
 
 enum { HL_SYNTAX_ATT, HL_SYNTAX_INTEL };
@@ -59,6 +61,12 @@ extern const char *const hl_recording_syntaxes[];
 #define HL_RECORDING_SYNTAX(config)  \
 	{ "syntax", 0, HL_CHOICE(config, recording.syntax), .choices = hl_recording_syntaxes, .default_text = "att",  \
 	  .metavar = "SYNTAX", .help = "of instructions" }
+#define HL_RECORDING_DEBUGINFOD(config)  \
+	{ "debuginfod", 0, HL_FLAG(config, recording.debuginfod),  \
+	  .help = "debug files that are not on this host are fetched, when recording ends, from the servers "  \
+		  "in DEBUGINFOD_URLS, as nobody, for 20 s at most" },  \
+	{ "debuginfod-time", 0, HL_SECONDS(config, recording.debuginfod_ns), .min = 1000000,  \
+	  .max = 86400 * HL_SECOND_NS, .hidden = true, .metavar = "SECONDS", .help = "instead of 20 s, for tests" }
 #define HL_RECORDING_LIMITS(config)  \
 	HL_HEADING("Limits"),  \
 	{ "max-depth", 0, HL_UINT(config, recording.max_depth), .min = 1, .max = HL_MAX_FRAMES,  \

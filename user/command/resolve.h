@@ -31,9 +31,10 @@ struct hl_resolve {
 	bool loops;                     /* the innermost loop stands above the instruction */
 	bool line_tier;                 /* the source line does, below the loop */
 	bool intel;
-	uint64_t debug_memory; /* bytes of debug information of one file */
-	bool inlines, lines;   /* inlined functions are frames; function frames have file and line */
-	bool software_clock;   /* the event is a timer */
+	uint32_t debuginfod_ms; /* for fetching debug files from servers; 0: none are fetched */
+	uint64_t debug_memory;  /* bytes of debug information of one file */
+	bool inlines, lines;    /* inlined functions are frames; function frames have file and line */
+	bool software_clock;    /* the event is a timer */
 };
 
 /* Samples that lack something, by what they lack. */

@@ -28,9 +28,9 @@ struct hl_code_process {
 	struct hl_remapped remapped[HL_REMAPPED_MAX];
 	size_t n_remapped;
 	bool refused[HL_CODE_KINDS]; /* one is there, but it is no regular file, or another user's */
-	uint32_t looks;     /* how often it was looked for what is not there yet */
-	uint32_t next_look; /* the round of hl_code_files_look() of the next time */
-	bool gone;          /* the process has ended: nothing more is to be found */
+	uint32_t looks;              /* how often it was looked for what is not there yet */
+	uint32_t next_look;          /* the round of hl_code_files_look() of the next time */
+	bool gone;                   /* the process has ended: nothing more is to be found */
 };
 
 struct hl_code_files;

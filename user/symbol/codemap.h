@@ -38,7 +38,8 @@ struct hl_code_counts {
 	uint64_t told;    /* ranges that were added */
 	uint64_t damaged; /* records that make no sense: left out */
 	uint64_t dropped; /* records for which there was no room: left out */
-	uint64_t left;    /* bytes of the file that the last read left: no whole record, or too many for one go */
+	uint64_t
+		left; /* bytes of the file that the last read left: no whole record, or too many for one go */
 };
 struct hl_code_counts hl_code_map_counts(const struct hl_code_map *map);
 void hl_code_map_count_damaged(struct hl_code_map *map);

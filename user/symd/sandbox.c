@@ -8,8 +8,6 @@
 #include "symd/sandbox.h"
 
 #include <errno.h>
-#include <grp.h>
-#include <linux/capability.h>
 #include <linux/mount.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,18 +18,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/nobody.h"
 #include "symd/client.h"
 
-enum { NOBODY = 65534, DESCRIPTORS = 1024 };
-
-static bool limit(int resource, rlim_t value)
-{
-	struct rlimit old, limit = { value, value };
-
-	if (getrlimit(resource, &old) == 0 && old.rlim_max < value)
-		limit = (struct rlimit){ old.rlim_max, old.rlim_max };
-	return setrlimit(resource, &limit) == 0;
-}
+enum { DESCRIPTORS = 1024 };
 
 /*
  * The time limit is the parent's, which sees wall time too. FSIZE 0 also kills on writing to a file. ASan
@@ -39,12 +29,13 @@ static bool limit(int resource, rlim_t value)
  */
 static bool set_limits(uint32_t memory_mb)
 {
-	bool all = limit(RLIMIT_CORE, 0) & limit(RLIMIT_NPROC, 0) & limit(RLIMIT_FSIZE, 0) &
-		   limit(RLIMIT_MEMLOCK, 0) & limit(RLIMIT_NOFILE, DESCRIPTORS);
+	bool all = hl_limit_resource(RLIMIT_CORE, 0) & hl_limit_resource(RLIMIT_NPROC, 0) &
+		   hl_limit_resource(RLIMIT_FSIZE, 0) & hl_limit_resource(RLIMIT_MEMLOCK, 0) &
+		   hl_limit_resource(RLIMIT_NOFILE, DESCRIPTORS);
 
 #ifndef __SANITIZE_ADDRESS__
 	if (memory_mb)
-		all &= limit(RLIMIT_AS, (rlim_t)memory_mb << 20);
+		all &= hl_limit_resource(RLIMIT_AS, (rlim_t)memory_mb << 20);
 #endif
 	return all;
 }
@@ -71,28 +62,6 @@ static bool leave_root(void)
 	return root >= 0 && fchdir(root) == 0 && chroot(".") == 0 && chdir("/") == 0;
 }
 
-/* Dropping the bounding set needs CAP_SETPCAP; without it NO_NEW_PRIVS does the same. */
-static void empty_bounding_set(void)
-{
-	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
-		(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
-}
-
-static bool become_nobody(void)
-{
-	return setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
-	       setresuid(NOBODY, NOBODY, NOBODY) == 0;
-}
-
-static bool drop_capabilities(void)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
-
-	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	return syscall(SYS_capset, &header, none) == 0;
-}
-
 uint32_t hl_sandbox_enter(uint32_t memory_mb)
 {
 	uint32_t guards = 0;
@@ -100,9 +69,9 @@ uint32_t hl_sandbox_enter(uint32_t memory_mb)
 	guards |= set_limits(memory_mb) ? HL_GUARD_LIMITS : 0;
 	guards |= leave_namespaces() ? HL_GUARD_NAMESPACES : 0;
 	guards |= leave_root() ? HL_GUARD_ROOT : 0;
-	empty_bounding_set();
-	guards |= become_nobody() ? HL_GUARD_NOBODY : 0;
-	guards |= drop_capabilities() ? HL_GUARD_NO_CAPS : 0;
+	hl_empty_bounding_set(); /* or else NO_NEW_PRIVS does the same */
+	guards |= hl_become_nobody() ? HL_GUARD_NOBODY : 0;
+	guards |= hl_drop_capabilities() ? HL_GUARD_NO_CAPS : 0;
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	guards |= prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? HL_GUARD_NO_NEW_PRIVS : 0;
