@@ -43,6 +43,7 @@ endif
 LIBS_elf     := -lz -lzstd
 LIBS_symbol  := -l:libiberty.a -llzma
 LIBS_import  := -lz
+LIBS_process := -ljson-c
 LIBS_insn    := -lcapstone -lZydis
 LIBS_symd    := -lcrypto
 LIBS_capture := -lbpf
