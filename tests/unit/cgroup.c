@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* needs: base sample process */
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness.h"
+#include "process/cgroup.h"
+#include "process/container.h"
+#include "sample/window.h"
+
+#define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+
+/*
+ * A host of ordinary directories: "proc", "v2" and "v1", the cgroups of both versions, whose ids are their
+ * inode numbers as those of real ones are, and "root".
+ */
+static char host[] = "/tmp/hl-cgroup-XXXXXX";
+
+static void sh(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void sh(const char *fmt, ...)
+{
+	char command[2048];
+	int n = snprintf(command, sizeof(command), "set -e; cd %s; ", host);
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(command + n, sizeof(command) - (size_t)n, fmt, args);
+	va_end(args);
+	CHECK_INT(system(command), 0);
+}
+
+static int new_host(void)
+{
+	char path[64];
+	int fd;
+
+	CHECK(mkdtemp(host));
+	sh("mkdir -p proc/self proc/1 v1 v2 root; ln -s ../../root proc/1/root;"
+	   "echo '30 25 0:26 / %s/v1 rw - cgroup cgroup rw,memory' >proc/self/mountinfo;"
+	   "echo '31 25 0:27 /part %s/part rw shared:4 - cgroup2 cgroup2 rw' >>proc/self/mountinfo;"
+	   "echo '32 25 0:27 / %s/v2 rw shared:4 - cgroup2 cgroup2 rw' >>proc/self/mountinfo",
+	   host, host, host);
+	(void)snprintf(path, sizeof(path), "%s/proc", host);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	CHECK(fd >= 0);
+	return fd;
+}
+
+static uint64_t inode_of(const char *path)
+{
+	char full[512];
+	struct stat st;
+
+	(void)snprintf(full, sizeof(full), "%s/%s", host, path);
+	CHECK_INT(stat(full, &st), 0);
+	return st.st_ino;
+}
+
+static void add_sample(struct hl_window *window, uint32_t tgid, uint8_t kind, uint64_t id)
+{
+	const struct hl_count_key key = { .process.tgid = tgid, .cgroup_kind = kind, .cgroup = id };
+	const struct hl_count count = { .samples = 1 };
+
+	hl_window_add_sample(window, &key, &count);
+}
+
+HL_TEST(containers_are_kept_after_they_ended)
+{
+	int fd = new_host();
+	struct hl_cgroups *cgroups;
+	const struct hl_cgroup *cgroup;
+	struct hl_cgroups_stats stats;
+	struct hl_window window = { 0 };
+	uint64_t a, b;
+
+	sh("mkdir -p v2/docker/%s v1/docker/%s proc/10 proc/11;"
+	   "printf '5:cpu,cpuacct:/x\\n4:memory:/\\n0::/docker/%s\\n' >proc/10/cgroup;"
+	   "printf '4:memory:/docker/%s\\n0::/\\n' >proc/11/cgroup;"
+	   "mkdir -p root/var/lib/docker/containers/%s;"
+	   "echo '{\"Name\":\"/web\"}' >root/var/lib/docker/containers/%s/config.v2.json",
+	   A, B, A, B, A, A);
+	a = inode_of("v2/docker/" A);
+	b = inode_of("v1/docker/" B);
+	cgroups = hl_cgroups_new(fd);
+	CHECK(cgroups);
+	add_sample(&window, 10, HL_CGROUP_V2, a);
+	add_sample(&window, 11, HL_CGROUP_V1_MEMORY, b);
+	hl_cgroups_look(cgroups, &window, 0);
+	sh("rm -r proc/10 proc/11 v2/docker v1/docker root/var");
+	hl_cgroups_look(cgroups, &window, 0);
+	cgroup = hl_cgroups_get(cgroups, HL_CGROUP_V2, a);
+	CHECK(cgroup && cgroup->container);
+	CHECK_STR(cgroup->path, "/docker/" A);
+	CHECK_STR(cgroup->container->name, "web");
+	cgroup = hl_cgroups_get(cgroups, HL_CGROUP_V1_MEMORY, b);
+	CHECK(cgroup && cgroup->container);
+	CHECK_STR(cgroup->container->name, "bbbbbbbbbbbb");
+	/* The kind is part of what it is. */
+	CHECK(!hl_cgroups_get(cgroups, HL_CGROUP_V1_MEMORY, a));
+	hl_cgroups_stats(cgroups, &stats);
+	CHECK_INT(stats.n, 2);
+	CHECK_INT(stats.unknown, 0);
+	CHECK_INT(stats.containers, 2);
+	CHECK_INT(stats.undescribed, 1);
+	hl_cgroups_expire(cgroups, UINT64_MAX);
+	CHECK(!hl_cgroups_get(cgroups, HL_CGROUP_V2, a));
+	hl_cgroups_free(cgroups);
+	hl_window_done(&window);
+	(void)close(fd);
+	sh("rm -r %s", host);
+}
+
+/* A process that has moved is not believed; one that is gone is not asked for ever. */
+HL_TEST(moved_and_gone)
+{
+	int fd = new_host();
+	struct hl_cgroups *cgroups = hl_cgroups_new(fd);
+	struct hl_cgroups_stats stats;
+	struct hl_window window = { 0 };
+	uint64_t a;
+
+	sh("mkdir -p v2/a.service v2/b.service proc/10; echo '0::/b.service' >proc/10/cgroup");
+	a = inode_of("v2/a.service");
+	add_sample(&window, 10, HL_CGROUP_V2, a);
+	for (int i = 0; i < 3; i++)
+		hl_cgroups_look(cgroups, &window, 0);
+	CHECK(!hl_cgroups_get(cgroups, HL_CGROUP_V2, a)->path);
+	hl_cgroups_stats(cgroups, &stats);
+	CHECK_INT(stats.unknown, 1);
+	/* Another of its processes tells. */
+	sh("mkdir -p proc/12; echo '0::/a.service' >proc/12/cgroup");
+	add_sample(&window, 12, HL_CGROUP_V2, a);
+	hl_cgroups_look(cgroups, &window, 1);
+	CHECK_STR(hl_cgroups_get(cgroups, HL_CGROUP_V2, a)->path, "/a.service");
+	CHECK_STR(hl_cgroups_get(cgroups, HL_CGROUP_V2, a)->unit, "a.service");
+	hl_cgroups_free(cgroups);
+	hl_window_done(&window);
+	(void)close(fd);
+	sh("rm -r %s", host);
+}
+
+/* Before any drain, by a process that ran a new file. */
+HL_TEST(seen_at_its_first_file)
+{
+	int fd = new_host();
+	struct hl_cgroups *cgroups = hl_cgroups_new(fd);
+	uint64_t a, b;
+
+	sh("mkdir -p v2/a.service v1/lxc/box proc/10 proc/11; echo '0::/a.service' >proc/10/cgroup;"
+	   "printf '9:memory:/lxc/box\\n0::/\\n' >proc/11/cgroup");
+	a = inode_of("v2/a.service");
+	b = inode_of("v1/lxc/box");
+	hl_cgroups_look_at(cgroups, 10);
+	hl_cgroups_look_at(cgroups, 11);
+	hl_cgroups_look_at(cgroups, 12);
+	sh("rm -r proc/10 proc/11 v2/a.service");
+	CHECK_STR(hl_cgroups_get(cgroups, HL_CGROUP_V2, a)->unit, "a.service");
+	CHECK_STR(hl_cgroups_get(cgroups, HL_CGROUP_V1_MEMORY, b)->container->runtime, "lxc");
+	hl_cgroups_free(cgroups);
+	(void)close(fd);
+	sh("rm -r %s", host);
+}
+
+HL_TEST(pid_namespaces)
+{
+	int fd = new_host();
+	struct hl_cgroups *cgroups = hl_cgroups_new(fd);
+	struct hl_window window = { 0 };
+
+	sh("mkdir -p proc/10/ns proc/11/ns proc/12/ns;"
+	   "ln -s 'pid:[4026531836]' proc/10/ns/pid; ln -s 'pid:[4026532000]' proc/11/ns/pid;"
+	   "ln -s 'pid:[4026532000]' proc/12/ns/pid;"
+	   "printf '5:pids:/system.slice/a.service\\n0::/\\n' >proc/10/cgroup;"
+	   "printf '5:pids:/docker/%s\\n0::/\\n' >proc/11/cgroup; cp proc/11/cgroup proc/12/cgroup",
+	   A);
+	add_sample(&window, 10, HL_CGROUP_PID_NS, 4026531836);
+	add_sample(&window, 11, HL_CGROUP_PID_NS, 4026532000);
+	add_sample(&window, 12, HL_CGROUP_PID_NS, 4026532001); /* it has another by now */
+	hl_cgroups_look(cgroups, &window, 0);
+	/* One process of the host does not speak for the others. */
+	CHECK_STR(hl_cgroups_get(cgroups, HL_CGROUP_PID_NS, 4026531836)->path, "/");
+	CHECK_STR(hl_cgroups_get(cgroups, HL_CGROUP_PID_NS, 4026532000)->container->runtime, "docker");
+	CHECK(!hl_cgroups_get(cgroups, HL_CGROUP_PID_NS, 4026532001)->path);
+	hl_cgroups_free(cgroups);
+	hl_window_done(&window);
+	(void)close(fd);
+	sh("rm -r %s", host);
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "process/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "process/cgroup_mounts.h"
+#include "process/cgroup_path.h"
+#include "process/container.h"
+#include "sample/window.h"
+
+/* A cgroup whose processes end before they can be read is tried this often, with one process each time. */
+enum { CGROUPS_MAX = 65536, MAX_TRIES = 5 };
+
+#define HOST_PID_NS UINT64_C(0xeffffffc) /* PROC_PID_INIT_INO in linux/proc_ns.h */
+
+struct entry {
+	struct hl_cgroup cgroup;
+	struct hl_container *container;
+	uint64_t used_ns; /* CLOCK_MONOTONIC */
+	uint32_t tries;
+	char *path, *unit;
+};
+
+struct hl_cgroups {
+	struct hl_cgroup_mounts mounts;
+	int root_fd;          /* the host's "/" */
+	pthread_mutex_t lock; /* of all below */
+	struct entry **items; /* apart, so that none moves */
+	size_t n, cap;
+	struct hl_index index; /* by kind and id */
+	struct hl_cgroups_stats stats;
+};
+
+static void free_entry(struct entry *entry)
+{
+	hl_container_free(entry->container);
+	free(entry->path);
+	free(entry->unit);
+	free(entry);
+}
+
+struct hl_cgroups *hl_cgroups_new(int proc_fd)
+{
+	struct hl_cgroups *cgroups = calloc(1, sizeof(*cgroups));
+
+	if (!cgroups)
+		return NULL;
+	(void)pthread_mutex_init(&cgroups->lock, NULL); /* cannot fail */
+	hl_cgroup_mounts_find(&cgroups->mounts, proc_fd);
+	cgroups->root_fd = openat(proc_fd, "1/root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (cgroups->root_fd < 0)
+		cgroups->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return cgroups;
+}
+
+void hl_cgroups_free(struct hl_cgroups *cgroups)
+{
+	if (!cgroups)
+		return;
+	for (size_t i = 0; i < cgroups->n; i++)
+		free_entry(cgroups->items[i]);
+	free(cgroups->items);
+	hl_index_done(&cgroups->index);
+	hl_cgroup_mounts_done(&cgroups->mounts);
+	hl_cleanup_close(&cgroups->root_fd);
+	(void)pthread_mutex_destroy(&cgroups->lock);
+	free(cgroups);
+}
+
+struct wanted {
+	struct entry *const *items;
+	uint64_t id;
+	uint8_t kind;
+};
+
+static int is_same(const void *ctx, uint32_t position)
+{
+	const struct wanted *w = ctx;
+	const struct hl_cgroup *cgroup = &w->items[position]->cgroup;
+
+	return cgroup->id == w->id && cgroup->kind == w->kind;
+}
+
+static struct entry *find(const struct hl_cgroups *cgroups, uint8_t kind, uint64_t id)
+{
+	struct wanted wanted = { cgroups->items, id, kind };
+	uint32_t at = hl_index_find(&cgroups->index, hl_mix(id ^ kind), is_same, &wanted);
+
+	return at == HL_INDEX_NONE ? NULL : cgroups->items[at];
+}
+
+/* The entry of a cgroup, made if it is new; NULL without room. */
+static struct entry *get_entry(struct hl_cgroups *cgroups, uint8_t kind, uint64_t id)
+{
+	struct entry *entry = find(cgroups, kind, id);
+
+	if (entry)
+		return entry;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry ||
+	    hl_grow(&cgroups->items, &cgroups->cap, cgroups->n + 1, sizeof(struct entry *), CGROUPS_MAX) ||
+	    hl_index_add(&cgroups->index, hl_mix(id ^ kind), (uint32_t)cgroups->n)) {
+		cgroups->stats.dropped++;
+		free(entry);
+		return NULL;
+	}
+	entry->cgroup.id = id;
+	entry->cgroup.kind = kind;
+	cgroups->items[cgroups->n++] = entry;
+	return entry;
+}
+
+/* ---- one cgroup ------------------------------------------------------------------------------------------ */
+
+static void describe(struct hl_cgroups *cgroups, struct entry *entry)
+{
+	struct hl_err err = { "" };
+	struct hl_cgroup_place place;
+
+	hl_cgroup_parse(entry->path, &place);
+	if (place.unit.at)
+		entry->unit = strndup(place.unit.at, place.unit.len);
+	if (place.runtime && hl_container_read(cgroups->root_fd, &place, &entry->container, &err) &&
+	    !cgroups->stats.refused++) {
+		(void)snprintf(cgroups->stats.why, sizeof(cgroups->stats.why), "%.199s",
+			       err.text[0] ? err.text : "no memory");
+		hl_debug("process", "container: %s", cgroups->stats.why);
+	}
+	entry->cgroup.unit = entry->unit;
+	entry->cgroup.container = entry->container;
+	if (!entry->container)
+		return;
+	cgroups->stats.containers++;
+	cgroups->stats.undescribed += !entry->container->described;
+	cgroups->stats.labels_dropped += entry->container->labels_dropped;
+}
+
+static void set_path(struct hl_cgroups *cgroups, struct entry *entry, const char *path)
+{
+	entry->path = strdup(path);
+	entry->cgroup.path = entry->path;
+	if (entry->path)
+		describe(cgroups, entry);
+}
+
+/*
+ * By its id a cgroup is found for as long as it is there, whoever is in it. By a process it is found while that
+ * lives, and only if it did not move meanwhile.
+ */
+static void resolve(struct hl_cgroups *cgroups, struct entry *entry, pid_t pid)
+{
+	const struct hl_cgroup *c = &entry->cgroup;
+	_cleanup_str_ struct hl_str path = { 0 };
+	uint64_t id;
+	int code;
+
+	if (entry->path || entry->tries == MAX_TRIES)
+		return;
+	entry->tries++;
+	code = hl_cgroup_path_by_id(&cgroups->mounts, c->kind, c->id, &path);
+	if (code) {
+		hl_str_clear(&path);
+		code = hl_cgroup_path_of(&cgroups->mounts, pid, c->kind, &path);
+		id = code || c->kind == HL_CGROUP_PID_NS
+			     ? 0
+			     : hl_cgroup_id_at(&cgroups->mounts, c->kind, path.data);
+		/* 0: it is gone already, or not to be seen from here; then the process is believed. */
+		if (id && id != c->id)
+			code = -ESTALE;
+	}
+	if (!code)
+		set_path(cgroups, entry, path.data);
+}
+
+/*
+ * A pid namespace tells containers apart where no cgroup does. The host's own tells nothing; in another all
+ * processes are of one container, whose name may stand in a hierarchy that is not asked else.
+ */
+static void resolve_namespace(struct hl_cgroups *cgroups, struct entry *entry, pid_t pid)
+{
+	_cleanup_str_ struct hl_str path = { 0 };
+	char name[32], link[64], want[64];
+	ssize_t n;
+
+	if (entry->path || entry->tries == MAX_TRIES)
+		return;
+	entry->tries++;
+	(void)snprintf(name, sizeof(name), "%d/ns/pid", (int)pid);
+	(void)snprintf(want, sizeof(want), "pid:[%llu]", (unsigned long long)entry->cgroup.id);
+	n = readlinkat(cgroups->mounts.proc_fd, name, link, sizeof(link) - 1);
+	link[n < 0 ? 0 : n] = '\0';
+	if (entry->cgroup.id == HOST_PID_NS)
+		set_path(cgroups, entry, "/");
+	else if (strcmp(link, want) == 0)
+		set_path(cgroups, entry,
+			 hl_cgroup_path_of(&cgroups->mounts, pid, HL_CGROUP_PID_NS, &path) ? "/" : path.data);
+}
+
+void hl_cgroups_look(struct hl_cgroups *cgroups, const struct hl_window *window, size_t first)
+{
+	uint64_t now = hl_monotonic_ns();
+	const struct hl_count_key *last = NULL;
+
+	(void)pthread_mutex_lock(&cgroups->lock);
+	for (size_t i = first; i < window->n_samples; i++) {
+		const struct hl_count_key *key = &window->samples[i].key;
+		struct entry *entry;
+
+		if (last && last->cgroup == key->cgroup && last->cgroup_kind == key->cgroup_kind &&
+		    last->process.tgid == key->process.tgid)
+			continue;
+		last = key;
+		entry = get_entry(cgroups, key->cgroup_kind, key->cgroup);
+		if (!entry)
+			continue;
+		entry->used_ns = now;
+		if (key->cgroup_kind == HL_CGROUP_PID_NS)
+			resolve_namespace(cgroups, entry, (pid_t)key->process.tgid);
+		else
+			resolve(cgroups, entry, (pid_t)key->process.tgid);
+	}
+	(void)pthread_mutex_unlock(&cgroups->lock);
+}
+
+/* Which of its cgroups a process's samples name, as bpf/task.bpf.h does. */
+void hl_cgroups_look_at(struct hl_cgroups *cgroups, pid_t pid)
+{
+	(void)pthread_mutex_lock(&cgroups->lock);
+	for (uint8_t kind = HL_CGROUP_V2; kind <= HL_CGROUP_V1_MEMORY; kind++) {
+		_cleanup_str_ struct hl_str path = { 0 };
+		struct entry *entry;
+		uint64_t id;
+
+		if (hl_cgroup_path_of(&cgroups->mounts, pid, kind, &path) || strcmp(path.data, "/") == 0)
+			continue;
+		id = hl_cgroup_id_at(&cgroups->mounts, kind, path.data);
+		entry = id ? get_entry(cgroups, kind, id) : NULL;
+		if (entry) {
+			entry->used_ns = hl_monotonic_ns();
+			if (!entry->path)
+				set_path(cgroups, entry, path.data);
+		}
+	}
+	(void)pthread_mutex_unlock(&cgroups->lock);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------ */
+
+const struct hl_cgroup *hl_cgroups_get(struct hl_cgroups *cgroups, uint8_t kind, uint64_t id)
+{
+	struct entry *entry;
+
+	(void)pthread_mutex_lock(&cgroups->lock);
+	entry = find(cgroups, kind, id);
+	(void)pthread_mutex_unlock(&cgroups->lock);
+	return entry ? &entry->cgroup : NULL;
+}
+
+void hl_cgroups_expire(struct hl_cgroups *cgroups, uint64_t before_ns)
+{
+	size_t kept = 0;
+
+	(void)pthread_mutex_lock(&cgroups->lock);
+	hl_index_clear(&cgroups->index);
+	for (size_t i = 0; i < cgroups->n; i++) {
+		struct entry *entry = cgroups->items[i];
+		const struct hl_cgroup *c = &entry->cgroup;
+
+		/* No place can be lacking: as many had one before. */
+		if (entry->used_ns < before_ns ||
+		    hl_index_add(&cgroups->index, hl_mix(c->id ^ c->kind), (uint32_t)kept))
+			free_entry(entry);
+		else
+			cgroups->items[kept++] = entry;
+	}
+	cgroups->n = kept;
+	(void)pthread_mutex_unlock(&cgroups->lock);
+}
+
+void hl_cgroups_stats(struct hl_cgroups *cgroups, struct hl_cgroups_stats *ret)
+{
+	(void)pthread_mutex_lock(&cgroups->lock);
+	*ret = cgroups->stats;
+	ret->n = cgroups->n;
+	for (size_t i = 0; i < cgroups->n; i++)
+		ret->unknown += !cgroups->items[i]->path;
+	(void)pthread_mutex_unlock(&cgroups->lock);
+}
