@@ -161,16 +161,26 @@ static __always_inline void send_file_event(struct scratch *s, struct hl_file *k
 	bpf_ringbuf_submit(event, 0);
 }
 
-/* The id of an executable that is not, or not yet, mapped where we look: no event, only its number. */
+/*
+ * The id of an executable, which may not be mapped where we look; behind an overlay never: a process of a
+ * container maps the file below. Of such a one there is one event, without a mapping, as the first sign of a
+ * container; it holds no other up.
+ */
 static __always_inline __u32 exe_file_id(struct scratch *s, struct file *file)
 {
+	struct hl_file *known;
 	__u32 id;
 
 	if (!file)
 		return HL_FILE_NONE;
 	read_file_key(file, &s->file_key);
 	id = get_file(&s->file_key);
-	use_file(id);
+	known = use_file(id);
+	if (known && !known->last_event) {
+		send_file_event(s, known, id, file, 0, 0, 0);
+		if (known->last_event)
+			known->last_event = 1;
+	}
 	return id;
 }
 

@@ -179,7 +179,7 @@ enum hl_table_state {
 /* A file that user space should open, at once: its process may be gone soon. */
 struct hl_file_event {
 	struct hl_file_key key;
-	__u64 start, end; /* the mapping */
+	__u64 start, end; /* the mapping; both 0: an executable, of which none is known */
 	__u64 offset;     /* of `start` in the file */
 	__u32 id;
 	__u32 tgid;

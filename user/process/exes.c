@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "process/exes.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "sample/window.h"
+
+/* An executable whose processes end before they can be asked is tried with so many of them. */
+enum { MAX_TRIES = 50 };
+
+struct hl_exes {
+	int proc_fd;
+	pthread_mutex_t lock; /* of all below */
+	char *paths[HL_FILE_LIMIT];
+	uint8_t tries[HL_FILE_LIMIT];
+};
+
+struct hl_exes *hl_exes_new(int proc_fd)
+{
+	struct hl_exes *exes = calloc(1, sizeof(*exes)); /* pages that nothing is written to are not used */
+
+	if (!exes)
+		return NULL;
+	exes->proc_fd = proc_fd;
+	(void)pthread_mutex_init(&exes->lock, NULL); /* cannot fail */
+	return exes;
+}
+
+void hl_exes_forget(struct hl_exes *exes, uint32_t id)
+{
+	if (id >= HL_FILE_LIMIT)
+		return;
+	(void)pthread_mutex_lock(&exes->lock);
+	free(exes->paths[id]);
+	exes->paths[id] = NULL;
+	exes->tries[id] = 0;
+	(void)pthread_mutex_unlock(&exes->lock);
+}
+
+void hl_exes_free(struct hl_exes *exes)
+{
+	if (!exes)
+		return;
+	for (uint32_t id = 0; id < HL_FILE_LIMIT; id++)
+		free(exes->paths[id]);
+	(void)pthread_mutex_destroy(&exes->lock);
+	free(exes);
+}
+
+static void look_at(struct hl_exes *exes, uint32_t id, pid_t pid)
+{
+	static const char deleted[] = " (deleted)";
+	char name[32], link[PATH_MAX];
+	ssize_t n;
+
+	if (id < HL_FILE_FIRST || id >= HL_FILE_LIMIT || exes->paths[id] || exes->tries[id] == MAX_TRIES)
+		return;
+	exes->tries[id]++;
+	(void)snprintf(name, sizeof(name), "%d/exe", (int)pid);
+	n = readlinkat(exes->proc_fd, name, link, sizeof(link) - 1);
+	if (n <= 0)
+		return;
+	link[n] = '\0';
+	if (hl_ends_with(link, deleted))
+		link[n - (ssize_t)strlen(deleted)] = '\0';
+	exes->paths[id] = strdup(link);
+}
+
+void hl_exes_look_at(struct hl_exes *exes, uint32_t id, pid_t pid)
+{
+	(void)pthread_mutex_lock(&exes->lock);
+	look_at(exes, id, pid);
+	(void)pthread_mutex_unlock(&exes->lock);
+}
+
+void hl_exes_look(struct hl_exes *exes, const struct hl_window *window, size_t first)
+{
+	(void)pthread_mutex_lock(&exes->lock);
+	for (size_t i = first; i < window->n_processes; i++)
+		look_at(exes, window->processes[i].process.exe, (pid_t)window->processes[i].key.tgid);
+	(void)pthread_mutex_unlock(&exes->lock);
+}
+
+const char *hl_exes_path(struct hl_exes *exes, uint32_t id)
+{
+	const char *path = NULL;
+
+	(void)pthread_mutex_lock(&exes->lock);
+	if (id < HL_FILE_LIMIT)
+		path = exes->paths[id];
+	(void)pthread_mutex_unlock(&exes->lock);
+	return path;
+}

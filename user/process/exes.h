@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_PROCESS_EXES_H
+#define HL_PROCESS_EXES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct hl_window;
+
+/*
+ * Paths of executables by file id, as /proc/PID/exe has them. The files that are sampled do not tell: what a
+ * process of a container maps is the file below the overlay, and has another id than the executable. Threads may
+ * share one of these.
+ */
+struct hl_exes;
+
+/* Reads below @proc_fd, an open /proc, which stays the caller's. NULL: no memory. */
+struct hl_exes *hl_exes_new(int proc_fd);
+void hl_exes_free(struct hl_exes *exes);
+
+/* Looks at those of the processes from number @first of @window on that are new. To be called after each drain. */
+void hl_exes_look(struct hl_exes *exes, const struct hl_window *window, size_t first);
+/* Looks at one that process @pid runs, if it is new. */
+void hl_exes_look_at(struct hl_exes *exes, uint32_t id, pid_t pid);
+/* The path, as its process sees it; NULL if unknown. Valid until it is forgotten. */
+const char *hl_exes_path(struct hl_exes *exes, uint32_t id);
+/* The id will be another file's. */
+void hl_exes_forget(struct hl_exes *exes, uint32_t id);
+
+#endif
