@@ -7,6 +7,7 @@
 
 #include "command/kernel_names.h"
 #include "insn/insn.h"
+#include "process/cgroup.h"
 #include "sample/reason.h"
 #include "symd/client.h"
 
@@ -47,6 +48,9 @@ static void add_losses(struct hl_header *h, const struct hl_counters *counters, 
 		  window->lost, HL_LOSS_LOST },
 		{ "stack lost", "shown without callers, as the stack map had no room", counts->stacks_lost,
 		  HL_LOSS_CUT },
+		{ "without a cgroup",
+		  "it was removed before it could be read: service, container and the like are not known",
+		  counts->no_cgroup, HL_LOSS_NOTED },
 		{ "without a name", "no symbol covers the instruction: stripped or generated code",
 		  counts->nameless, HL_LOSS_NOTED },
 		{ "file not opened",
@@ -237,6 +241,34 @@ static void note_symd(struct hl_header *h, const struct hl_session *session, con
 	hl_header_note(h, h->symd_note);
 }
 
+/* What --where and --exclude left out, and what is not known of containers. */
+static void note_selection(struct hl_header *h, const struct hl_resolve_counts *counts,
+			   struct hl_cgroups *cgroups)
+{
+	struct hl_cgroups_stats stats;
+
+	h->meta.filtered += counts->not_asked + counts->excluded;
+	if (counts->not_asked + counts->excluded) {
+		(void)snprintf(h->selection_note, sizeof(h->selection_note),
+			       "of the samples not asked for, --where left out %llu and --exclude %llu",
+			       (unsigned long long)counts->not_asked, (unsigned long long)counts->excluded);
+		hl_header_note(h, h->selection_note);
+	}
+	if (!cgroups)
+		return;
+	hl_cgroups_stats(cgroups, &stats);
+	if (stats.refused + stats.labels_dropped + stats.dropped == 0)
+		return;
+	(void)snprintf(
+		h->containers_note, sizeof(h->containers_note),
+		"containers whose file could not be used: %llu%s%s; labels left out, as there are too many "
+		"or they are too long: %llu; look-ups of cgroups without room: %llu",
+		(unsigned long long)stats.refused, stats.refused ? ", the first: " : "",
+		stats.refused ? stats.why : "", (unsigned long long)stats.labels_dropped,
+		(unsigned long long)stats.dropped);
+	hl_header_note(h, h->containers_note);
+}
+
 static void fill_host(struct hl_header *h)
 {
 	struct utsname uts;
@@ -290,4 +322,5 @@ void hl_header_fill(struct hl_header *h, const struct hl_session *session,
 	add_name_notes(h, counts, kernel);
 	note_symd(h, session, names);
 	add_lines_notes(h, &counts->lines);
+	note_selection(h, counts, hl_session_cgroups(session));
 }

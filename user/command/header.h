@@ -19,6 +19,7 @@ struct hl_header {
 	char host[256], kernel[256], walk_note[400], room_note[200];
 	char refused_note[400], missing_note[400], damaged_note[120], kernel_note[400], symd_note[300];
 	char lines_note[640], lines_missing_note[400], code_note[700], fetch_note[560];
+	char selection_note[160], containers_note[400];
 };
 
 /* Everything that a recording knows about itself, in the form that every output shows. */

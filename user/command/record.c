@@ -20,6 +20,7 @@ static const char *const leaf_names[] = { "loop", "line", "insn", "function", NU
 
 static const struct hl_option options[] = {
 	HL_RECORDING_WHAT(struct record, "COMMAND"),
+	HL_RECORDING_WHO(struct record),
 	HL_HEADING("What is written"),
 	{ "output", 'o', HL_STRINGS(struct record, outputs), .metavar = "FILE",
 	  .help = "format by extension: .html .svg .folded .txt .pb.gz; - is stdout; may be given several "
@@ -30,6 +31,9 @@ static const struct hl_option options[] = {
 	  .metavar = "WHAT,…",
 	  .help = "what stacks end in; several make tiers, as loop,line,insn: the innermost loop, in it the "
 		  "source line, in it the instruction" },
+	{ "by", 0, HL_WORDS(struct record, recording.by), .metavar = "KEY,…", .default_text = "process",
+	  .help = "what stacks begin with: service, host, container, image, runtime, pod, namespace, "
+		  "workload, cgroup, unit, exe, process, pid, thread, event" },
 	{ "inlines", 0, HL_FLAG(struct record, recording.inlines),
 	  .help = "inlined functions are frames of their own, by debug information, read when recording "
 		  "ends" },

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "command/kernel_names.h"
 #include "command/privileges.h"
 #include "command/resolve.h"
+#include "command/selection.h"
 #include "process/debuginfod.h"
 #include "process/tree.h"
 #include "profile/profile.h"
@@ -33,6 +35,7 @@ struct hl_recording {
 	const struct hl_recording_options *config; /* while it is made */
 	struct hl_event_choice event;
 	struct hl_child child;
+	struct hl_selection *selection;
 	struct hl_session *session;
 	struct hl_symd *symd;
 	struct hl_cache *cache; /* NULL: none */
@@ -56,6 +59,7 @@ void hl_recording_free(struct hl_recording *run)
 	hl_session_free(run->session);
 	hl_cache_close(run->cache);
 	hl_child_done(&run->child);
+	hl_selection_free(run->selection);
 	free(run);
 }
 HL_DEFINE_CLEANUP(struct hl_recording, hl_recording_free)
@@ -186,11 +190,13 @@ static int prepare(struct hl_recording *run, char **command, struct hl_err *err)
 	};
 	const struct hl_symd_options tables = { .memory_mb = c->symd_mb, .timeout_ms = TABLES_MS };
 	const struct hl_symd_options names = { .memory_mb = c->symd_mb, .timeout_ms = NAMES_MS };
-	int code = hl_event_choose(c->event, c->frequency, &run->event, err);
+	int code = hl_selection_new(&c->by, &c->where, &c->exclude, &run->selection, err);
 
 	if (c->debuginfod)
 		hl_debuginfod_prepare(); /* while there is the right to */
-	if (code == -EINVAL)             /* no such event, modifier or frequency */
+	if (!code)
+		code = hl_event_choose(c->event, c->frequency, &run->event, err);
+	if (code == -EINVAL) /* no such event, modifier or frequency */
 		code = HL_EXIT_USAGE;
 	if (!code && command[0])
 		code = hl_child_prepare(&run->child, command, err);
@@ -203,6 +209,8 @@ static int prepare(struct hl_recording *run, char **command, struct hl_err *err)
 		run->symd = hl_symd_new_with(&names, err);
 		code = run->symd ? 0 : -ECHILD;
 	}
+	if (!code && hl_selection_needs_proc(run->selection))
+		code = hl_session_watch_identities(run->session, err);
 	if (!code)
 		code = add_targets(run, err);
 	return code;
@@ -231,6 +239,7 @@ static uint32_t fetch_ms(const struct hl_recording_options *options)
 static int build_profile(struct hl_recording *run, struct hl_err *err)
 {
 	struct hl_kernel_names kernel = { 0 };
+	struct utsname uts = { .nodename = "" };
 	struct hl_resolve resolve = {
 		.kernel = &kernel,
 		.symd = run->symd,
@@ -248,10 +257,16 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 		.debug_memory = (uint64_t)run->config->debug_mb << 20,
 		.intel = run->config->syntax == HL_SYNTAX_INTEL,
 		.software_clock = run->event.software_clock,
+		.selection = run->selection,
+		.cgroups = hl_session_cgroups(run->session),
+		.exes = hl_session_exes(run->session),
+		.host = uts.nodename,
+		.event = run->event.name,
 	};
 	struct hl_resolve_counts counts;
 	int code;
 
+	(void)uname(&uts);
 	run->profile = hl_profile_new();
 	if (!run->profile)
 		return hl_err_set(err, -ENOMEM, "no memory for the profile");

@@ -18,6 +18,7 @@ struct hl_symd;
 struct hl_recording_options {
 	bool all_cpus, call_graph, kernel_walk;
 	struct hl_numbers pids;
+	struct hl_words by, where, exclude; /* see command/selection.h */
 	uint64_t duration_ns, leave_out_ns;
 	uint32_t frequency, max_depth, map_samples, map_stacks, map_processes, unwind_mb, symd_mb, slow_us;
 	const char *event;
@@ -58,6 +59,12 @@ extern const char *const hl_recording_syntaxes[];
 	  .help = "the whole host, as it is without -p and COMMAND; accepted as perf's spelling" },  \
 	{ "call-graph", 'g', HL_FLAG(config, recording.call_graph),  \
 	  .help = "stacks, which are always recorded; accepted as perf's spelling" }
+#define HL_RECORDING_WHO(config)  \
+	{ "where", 0, HL_STRINGS(config, recording.where), .metavar = "KEY=VALUE",  \
+	  .help = "only samples of which this holds, with a KEY of --by or label.NAME; KEY=~REGEX matches "  \
+		  "an expression; an empty VALUE is that of who has none; all must hold that are given" },  \
+	{ "exclude", 0, HL_STRINGS(config, recording.exclude), .metavar = "KEY=VALUE",  \
+	  .help = "no samples of which this holds, a condition as of --where; they are counted" }
 #define HL_RECORDING_SYNTAX(config)  \
 	{ "syntax", 0, HL_CHOICE(config, recording.syntax), .choices = hl_recording_syntaxes, .default_text = "att",  \
 	  .metavar = "SYNTAX", .help = "of instructions" }

@@ -8,7 +8,9 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "command/identity.h"
 #include "command/places.h"
+#include "command/selection.h"
 #include "profile/profile.h"
 #include "sample/reason.h"
 
@@ -66,34 +68,41 @@ static int push_walk_end(struct hl_profile *profile, struct stack *stack, uint8_
 	return push_mark(profile, stack, text);
 }
 
-static int push_process(const struct hl_resolve *r, struct hl_profile *profile, struct stack *stack,
-			const struct hl_sample *sample)
-{
-	const struct hl_process *process = hl_window_process(r->window, &sample->key.process);
-	const char *name = process ? process->comm : sample->key.comm;
-	_cleanup_str_ struct hl_str text = { 0 };
+/* Where root frames go. */
+struct rooting {
+	struct hl_profile *profile;
+	struct stack *stack;
+};
 
-	hl_str_add_unmarked(&text, name, strnlen(name, HL_COMM_LEN));
-	if (hl_str_status(&text))
-		return -ENOMEM;
-	return push_named(profile, stack, HL_FRAME_ROOT, text.data, text.len);
+static int push_root(void *ctx, const char *name, size_t len)
+{
+	const struct rooting *rooting = ctx;
+
+	return push_named(rooting->profile, rooting->stack, HL_FRAME_ROOT, name, len);
 }
 
-/* Whose sample it is: the process by the name of its first thread, or what runs without a process. */
-static int push_root(const struct hl_resolve *r, struct hl_profile *profile, struct stack *stack,
-		     const struct hl_sample *sample)
+static struct hl_identities identities_of(const struct hl_resolve *r)
 {
-	int code = 0;
+	return (struct hl_identities){ .window = r->window,
+				       .files = r->files,
+				       .cgroups = r->cgroups,
+				       .exes = r->exes,
+				       .host = r->host,
+				       .event = r->event };
+}
 
-	if (sample->key.flags & HL_FLAG_IDLE) {
-		code = push_named(profile, stack, HL_FRAME_ROOT, "[idle task]", strlen("[idle task]"));
-	} else {
-		if (sample->key.flags & HL_FLAG_KTHREAD)
-			code = push_named(profile, stack, HL_FRAME_ROOT, "[kernel threads]",
-					  strlen("[kernel threads]"));
-		if (!code)
-			code = push_process(r, profile, stack, sample);
-	}
+/* Whose sample it is. */
+static int push_roots(const struct hl_resolve *r, struct hl_profile *profile, struct stack *stack,
+		      const struct hl_sample *sample, struct hl_resolve_counts *counts)
+{
+	const struct hl_identities from = identities_of(r);
+	struct rooting rooting = { profile, stack };
+	struct hl_identity identity;
+	int code;
+
+	hl_identify(&from, sample, &identity);
+	counts->no_cgroup += r->cgroups && identity.cgroup_unknown ? sample->count.samples : 0;
+	code = hl_selection_roots(r->selection, &identity, push_root, &rooting);
 	if (!code && (sample->key.flags & HL_FLAG_IRQ))
 		code = push_mark(profile, stack, "[irq]");
 	return code;
@@ -150,7 +159,7 @@ static int add_sample(const struct hl_places *places, const struct hl_sample *sa
 	int code;
 
 	stack->n = 0;
-	code = push_root(places->resolve, profile, stack, sample);
+	code = push_roots(places->resolve, profile, stack, sample, counts);
 	if (!code)
 		code = push_callers(places, profile, stack, sample, sample->key.user_stack, counts);
 	if (!code)
@@ -181,7 +190,33 @@ static int collect_callers(struct hl_places *places, const struct hl_stack_row *
 	return code;
 }
 
-static int collect(struct hl_places *places)
+/* Which samples are shown. NULL: no memory. */
+static bool *select_samples(const struct hl_resolve *r, struct hl_resolve_counts *counts)
+{
+	const struct hl_identities from = identities_of(r);
+	bool *selected = malloc(r->window->n_samples + 1);
+	struct hl_identity identity;
+
+	for (size_t i = 0; i < r->window->n_samples && selected; i++) {
+		const struct hl_sample *sample = &r->window->samples[i];
+		enum hl_selected how = HL_SELECTED;
+
+		if (!hl_selection_is_all(r->selection)) {
+			hl_identify(&from, sample, &identity);
+			how = hl_selection_check(r->selection, &identity);
+		}
+		selected[i] = how == HL_SELECTED;
+		counts->not_asked += how == HL_SELECTED_NOT ? sample->count.samples : 0;
+		counts->excluded += how == HL_SELECTED_EXCLUDED ? sample->count.samples : 0;
+		/* Those are shown by nobody, but what is not known of them may be why. */
+		counts->no_cgroup += how == HL_SELECTED_NOT && r->cgroups && identity.cgroup_unknown
+					     ? sample->count.samples
+					     : 0;
+	}
+	return selected;
+}
+
+static int collect(struct hl_places *places, const bool *selected)
 {
 	const struct hl_window *w = places->resolve->window;
 	int code = 0;
@@ -192,6 +227,8 @@ static int collect(struct hl_places *places)
 		const struct hl_sample *sample = &w->samples[i];
 		const struct hl_stack_row *row = hl_window_stack(w, sample->key.user_stack);
 
+		if (!selected[i])
+			continue;
 		code = hl_places_add_sample(places, sample);
 		if (row && !code)
 			code = collect_callers(places, row, &sample->key.process, true);
@@ -204,9 +241,12 @@ int hl_resolve_run(const struct hl_resolve *resolve, struct hl_profile *profile,
 {
 	struct hl_places places = { .resolve = resolve };
 	struct stack stack = { .n = 0 };
-	int code = collect(&places);
+	_cleanup_free_ bool *selected = NULL;
+	int code;
 
 	memset(ret, 0, sizeof(*ret));
+	selected = select_samples(resolve, ret);
+	code = selected ? collect(&places, selected) : -ENOMEM;
 	if (code)
 		(void)hl_err_errno(err, code, "cannot keep the places of this profile");
 	else
@@ -215,6 +255,8 @@ int hl_resolve_run(const struct hl_resolve *resolve, struct hl_profile *profile,
 	ret->lines = places.lines;
 	ret->code_names = places.code_names;
 	for (size_t i = 0; i < resolve->window->n_samples && !code; i++) {
+		if (!selected[i])
+			continue;
 		code = add_sample(&places, &resolve->window->samples[i], profile, &stack, ret);
 		if (code)
 			(void)hl_err_errno(err, code, "cannot keep the stacks of this profile");

@@ -11,10 +11,13 @@
 #include "command/lines.h"
 #include "sample/window.h"
 
+struct hl_cgroups;
 struct hl_code_files;
+struct hl_exes;
 struct hl_files;
 struct hl_kernel_names;
 struct hl_profile;
+struct hl_selection;
 struct hl_symd;
 struct hl_cache;
 
@@ -35,10 +38,17 @@ struct hl_resolve {
 	uint64_t debug_memory;  /* bytes of debug information of one file */
 	bool inlines, lines;    /* inlined functions are frames; function frames have file and line */
 	bool software_clock;    /* the event is a timer */
+	const struct hl_selection *selection; /* NULL: all samples, by process */
+	struct hl_cgroups *cgroups;           /* NULL, as `exes`: none are known */
+	struct hl_exes *exes;
+	const char *host, *event; /* as root frames */
 };
 
 /* Samples that lack something, by what they lack. */
 struct hl_resolve_counts {
+	uint64_t not_asked;         /* --where does not hold for them: they are not shown */
+	uint64_t excluded;          /* by --exclude: not shown */
+	uint64_t no_cgroup;         /* their cgroup was gone before it was seen */
 	uint64_t nameless;          /* no symbol covers the instruction */
 	uint64_t textless;          /* no code bytes were there to decode */
 	uint64_t undecoded;         /* no decoder knows the bytes */

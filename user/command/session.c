@@ -16,7 +16,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "command/privileges.h"
+#include "process/cgroup.h"
 #include "process/codefiles.h"
+#include "process/exes.h"
 #include "process/files.h"
 #include "process/maps.h"
 #include "process/vdso.h"
@@ -42,6 +44,8 @@ struct hl_session {
 	struct hl_capture *capture;
 	struct hl_files *files;
 	struct hl_code_files *code_files;
+	struct hl_cgroups *cgroups; /* NULL, as `exes`: nobody asks */
+	struct hl_exes *exes;
 	struct hl_maps *maps; /* only where the kernel walks: addresses are raw then */
 	/* The other thread's. */
 	struct hl_symd *symd;   /* compiles unwind tables */
@@ -125,7 +129,17 @@ static void want_table(struct hl_session *session, uint32_t id)
 	(void)add_id(&session->waiting, id);
 }
 
-static void on_file(void *ctx, const struct hl_file_event *event)
+/* A new container brings its own files, its executable at least: they are the first sign of it. */
+static void look_at(struct hl_session *session, const struct hl_file_event *event)
+{
+	if (!session->cgroups)
+		return;
+	hl_cgroups_look_at(session->cgroups, (pid_t)event->tgid);
+	if (!event->end)
+		hl_exes_look_at(session->exes, event->id, (pid_t)event->tgid);
+}
+
+static void on_mapped_file(void *ctx, const struct hl_file_event *event)
 {
 	struct hl_session *session = ctx;
 	const struct hl_open_file *file = hl_files_get(session->files, event->id);
@@ -147,6 +161,13 @@ static void on_file(void *ctx, const struct hl_file_event *event)
 		session->lost_again = true;
 	else if (state == HL_FILE_FAILED)
 		(void)add_id(&session->lost, event->id);
+}
+
+static void on_file(void *ctx, const struct hl_file_event *event)
+{
+	look_at(ctx, event);
+	if (event->end)
+		on_mapped_file(ctx, event);
 }
 
 /*
@@ -294,6 +315,8 @@ void hl_session_free(struct hl_session *session)
 	stop_opener(session);
 	hl_capture_free(session->capture);
 	hl_code_files_free(session->code_files);
+	hl_cgroups_free(session->cgroups);
+	hl_exes_free(session->exes);
 	hl_maps_free(session->maps);
 	hl_files_free(session->files);
 	hl_symd_free(session->symd);
@@ -303,6 +326,13 @@ void hl_session_free(struct hl_session *session)
 	hl_cleanup_close(&session->ready_fd);
 	hl_cleanup_close(&session->proc_fd);
 	free(session);
+}
+
+int hl_session_watch_identities(struct hl_session *session, struct hl_err *err)
+{
+	session->cgroups = hl_cgroups_new(session->proc_fd);
+	session->exes = hl_exes_new(session->proc_fd);
+	return session->cgroups && session->exes ? 0 : hl_err_set(err, -ENOMEM, "no memory for cgroups");
 }
 
 int hl_session_start(struct hl_session *session, struct hl_err *err)
@@ -322,7 +352,7 @@ int hl_session_start(struct hl_session *session, struct hl_err *err)
 
 int hl_session_drain(struct hl_session *session, struct hl_window *window, struct hl_err *err)
 {
-	size_t known = window->n_samples;
+	size_t known = window->n_samples, known_processes = window->n_processes;
 	struct hl_window raw = { 0 };
 	int code;
 
@@ -330,6 +360,10 @@ int hl_session_drain(struct hl_session *session, struct hl_window *window, struc
 	if (session->maps)
 		hl_maps_translate(session->maps, &raw, window);
 	hl_window_done(&raw);
+	if (session->cgroups) {
+		hl_cgroups_look(session->cgroups, window, known);
+		hl_exes_look(session->exes, window, known_processes);
+	}
 	hl_code_files_look(session->code_files, window, known);
 	return code;
 }
@@ -365,6 +399,16 @@ const struct hl_files *hl_session_files(const struct hl_session *session)
 const struct hl_code_files *hl_session_code_files(const struct hl_session *session)
 {
 	return session->code_files;
+}
+
+struct hl_cgroups *hl_session_cgroups(const struct hl_session *session)
+{
+	return session->cgroups;
+}
+
+struct hl_exes *hl_session_exes(const struct hl_session *session)
+{
+	return session->exes;
 }
 
 void hl_session_symd_stats(const struct hl_session *session, struct hl_symd_stats *ret)

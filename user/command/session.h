@@ -9,7 +9,9 @@
 #include "sample/window.h"
 
 struct hl_cache;
+struct hl_cgroups;
 struct hl_code_files;
+struct hl_exes;
 struct hl_files;
 struct hl_symd_options;
 struct hl_symd_stats;
@@ -29,6 +31,8 @@ int hl_session_new(const struct hl_capture_options *options, const struct hl_sym
 		   struct hl_cache *cache, struct hl_session **ret, struct hl_err *err);
 void hl_session_free(struct hl_session *session);
 
+/* From now on cgroups, containers and executables are looked at as they appear. Before the start. 0 or -errno. */
+int hl_session_watch_identities(struct hl_session *session, struct hl_err *err);
 int hl_session_start(struct hl_session *session, struct hl_err *err);
 /* Moves what was sampled since the last call into @window. To be called about once a second. */
 int hl_session_drain(struct hl_session *session, struct hl_window *window, struct hl_err *err);
@@ -39,6 +43,10 @@ struct hl_capture *hl_session_capture(const struct hl_session *session);
 /* After the stop only: until then the other thread writes to them. */
 const struct hl_files *hl_session_files(const struct hl_session *session);
 const struct hl_code_files *hl_session_code_files(const struct hl_session *session);
+/* What was seen of cgroups so far, at any time; NULL if they are not watched. */
+struct hl_cgroups *hl_session_cgroups(const struct hl_session *session);
+/* The same of executables. */
+struct hl_exes *hl_session_exes(const struct hl_session *session);
 
 /* When sampling began and ended, since the epoch; and the CPU time that this process used in between. */
 struct hl_session_times {

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_COMMAND_SELECTION_H
+#define HL_COMMAND_SELECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+
+struct hl_identity;
+struct hl_str;
+struct hl_words;
+
+/* What --by, --where and --exclude ask for: under which frames samples stand, and which are shown. */
+struct hl_selection;
+
+/*
+ * @by holds names of enum hl_identity_key, none is as "process"; @where and @exclude conditions: KEY=VALUE,
+ * KEY=~REGEX (an extended regular expression that any part of the value matches) with such a name or "label."
+ * and the key of a label. An empty VALUE is that of whoever has none. They stay the caller's. 0; -ENOMEM; or
+ * HL_EXIT_USAGE with a sentence.
+ */
+int hl_selection_new(const struct hl_words *by, const struct hl_words *where, const struct hl_words *exclude,
+		     struct hl_selection **ret, struct hl_err *err);
+void hl_selection_free(struct hl_selection *selection);
+HL_DEFINE_CLEANUP(struct hl_selection, hl_selection_free)
+
+enum hl_selected {
+	HL_SELECTED,
+	HL_SELECTED_NOT,      /* some condition of --where does not hold */
+	HL_SELECTED_EXCLUDED, /* one of --exclude holds */
+};
+enum hl_selected hl_selection_check(const struct hl_selection *selection, const struct hl_identity *identity);
+/* Whether every sample is selected, so that none need be checked. NULL: it is. */
+bool hl_selection_is_all(const struct hl_selection *selection);
+/* Whether frames or conditions follow from cgroups and executables, which have to be looked at in time. */
+bool hl_selection_needs_proc(const struct hl_selection *selection);
+
+/*
+ * Calls @push for each frame that a stack begins with, outermost first, until one fails. A value of a stranger
+ * cannot look like one of our marks, "[no container]", "[kernel threads]" and so on. @selection may be NULL: by
+ * process. 0 or what failed.
+ */
+int hl_selection_roots(const struct hl_selection *selection, const struct hl_identity *identity,
+		       int (*push)(void *ctx, const char *name, size_t len), void *ctx);
+
+#endif
