@@ -15,6 +15,7 @@
  */
 
 #include "table.bpf.h"
+#include "task.bpf.h"
 
 #define START_BYTES     64           /* of stack that _start uses before it calls */
 #define MAX_FRAME_BYTES (8ULL << 20) /* a frame pointer further from the stack pointer is none */
@@ -240,6 +241,7 @@ static __always_inline __u64 compute_cfa(struct scratch *s)
 
 	switch (rule->cfa_kind) {
 	case HL_CFA_RSP:
+	case HL_CFA_THREAD:
 		return s->sp + off;
 	case HL_CFA_RBP:
 		return s->bp + off;
@@ -288,12 +290,27 @@ static __always_inline void restore_rbx(struct scratch *s, __u64 cfa)
 	s->rbx = s->slot;
 }
 
+/* Whether clone has just returned in the thread that it made, on a stack of its own. */
+static __always_inline bool is_new_thread(const struct scratch *s)
+{
+	return s->rule.cfa_kind == HL_CFA_THREAD && s->leaf_valid && s->leaf.rax == 0 &&
+	       s->leaf.rsp == s->leaf.rsi;
+}
+
+/* A return address cannot be read: of a thread at its end the stack may be gone before its last instruction. */
+static __always_inline bool stop_without_stack(struct scratch *s)
+{
+	bool is_gone = s->rule.cfa_kind == HL_CFA_THREAD || (bpf_get_current_task_btf()->flags & PF_EXITING);
+
+	return stop_walk(s, is_gone ? HL_WALK_COMPLETE : HL_WALK_FAULT);
+}
+
 /* Rule: as the table says. True: the walk has ended. */
 static __always_inline bool rule_table(struct scratch *s)
 {
 	__u64 cfa, least;
 
-	if (s->rule.cfa_kind == HL_CFA_STOP)
+	if (s->rule.cfa_kind == HL_CFA_STOP || is_new_thread(s))
 		return stop_walk(s, HL_WALK_COMPLETE);
 	if (s->rule.cfa_kind == HL_CFA_UNSUPPORTED)
 		return stop_walk(s, HL_WALK_UNSUPPORTED);
@@ -305,7 +322,7 @@ static __always_inline bool rule_table(struct scratch *s)
 	if (s->rule.cfa_kind == HL_CFA_RA_IN_REG)
 		s->slot = leaf_register(s->rule.cfa_off & 0xff);
 	else if (!read_slot(cfa - 8))
-		return stop_walk(s, HL_WALK_FAULT);
+		return stop_without_stack(s);
 	s->caller = s->slot;
 	if (!restore_bp(s, cfa))
 		return stop_walk(s, HL_WALK_FAULT);

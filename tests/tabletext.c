@@ -43,6 +43,9 @@ static void rule_text(const struct hl_unwind_rule *rule, char *text, size_t room
 	case HL_CFA_UNSUPPORTED:
 		n = snprintf(text, room, "unsupported");
 		break;
+	case HL_CFA_THREAD:
+		n = snprintf(text, room, "thread rsp%+d", off);
+		break;
 	case HL_CFA_RBX:
 		n = snprintf(text, room, "rbx%+d", off);
 		break;

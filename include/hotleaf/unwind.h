@@ -18,7 +18,7 @@
 
 #include <linux/types.h>
 
-#define HL_UNWIND_VERSION    1
+#define HL_UNWIND_VERSION    2
 #define HL_UNWIND_PAGE_SHIFT 10
 #define HL_UNWIND_RULE_BITS  22
 #define HL_UNWIND_RULE_MASK  ((1u << HL_UNWIND_RULE_BITS) - 1)
@@ -38,6 +38,12 @@ enum hl_cfa_kind {
 		9, /* rsp + (cfa_off >> 8); the return address is in register (low byte); leaf only */
 	HL_CFA_UNSUPPORTED = 10, /* the walk stops here, with that reason */
 	HL_CFA_RBX = 11,         /* rbx + cfa_off: lazy binding (_dl_runtime_resolve); see rbx_slot */
+	/*
+	 * rsp + cfa_off, where a thread begins or ends: the walk is complete if the leaf has a new thread's stack
+	 * (rax is 0 and rsp is rsi: clone has returned in the child), or if the return address cannot be read (the
+	 * thread has unmapped its stack).
+	 */
+	HL_CFA_THREAD = 12,
 };
 
 /* Where the caller's rbp is. */

@@ -140,6 +140,33 @@ HL_TEST(the_first_function_of_a_thread)
 		  "0 rsp+8; 8 rsp+8 fp=?; 9 stop; c none; d rsp+8");
 }
 
+HL_TEST(the_new_thread_on_its_own_stack)
+{
+	/*
+	 * xor %eax,%eax; mov $56,%al; mov %rcx,(%rsi); syscall; test %eax,%eax; jne 1f; xor %ebp,%ebp; pop %rdi;
+	 * call *%r9; hlt; 1: ret
+	 */
+	CHECK_STR(
+		ROWS("\x31\xc0\xb0\x38\x48\x89\x0e\x0f\x05\x85\xc0\x75\x07\x31\xed\x5f\x41\xff\xd1\xf4\xc3"),
+		"0 rsp+8; 9 thread rsp+8; f thread rsp+8 fp=?; 10 stop; 13 none; 14 thread rsp+8");
+	/* mov $57,%eax; syscall; ret: the child has its parent's stack; int $0x80: another call */
+	CHECK_STR(ROWS("\xb8\x39\x00\x00\x00\x0f\x05\xc3"), "0 rsp+8");
+	CHECK_STR(ROWS("\xb8\x38\x00\x00\x00\xcd\x80\xc3"), "0 rsp+8");
+	/* mov $56,%eax; syscall; mov %eax,%esi; ret: known only as long as rsi is */
+	CHECK_STR(ROWS("\xb8\x38\x00\x00\x00\x0f\x05\x89\xc6\xc3"), "0 rsp+8; 7 thread rsp+8; 9 rsp+8");
+	/* mov $56,%eax; mov %edi,%eax; syscall; ret */
+	CHECK_STR(ROWS("\xb8\x38\x00\x00\x00\x89\xf8\x0f\x05\xc3"), "0 rsp+8");
+}
+
+HL_TEST(the_thread_that_unmaps_its_stack)
+{
+	/* mov $11,%eax; syscall; xor %edi,%edi; mov $60,%eax; syscall; hlt */
+	CHECK_STR(ROWS("\xb8\x0b\x00\x00\x00\x0f\x05\x31\xff\xb8\x3c\x00\x00\x00\x0f\x05\xf4"),
+		  "0 rsp+8; 7 thread rsp+8");
+	/* mov $11,%eax; syscall; ret: munmap */
+	CHECK_STR(ROWS("\xb8\x0b\x00\x00\x00\x0f\x05\xc3"), "0 rsp+8");
+}
+
 HL_TEST(the_return_of_signal_handlers)
 {
 	/* nop; mov $15,%rax; syscall: the byte before it is where a caller is looked for */

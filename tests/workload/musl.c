@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * musl SECONDS: time spent inside a C library, called from known functions: strings, sorting with a callback,
- * memory, printing, system calls, threads, signals. Built with musl's compiler wrapper.
+ * memory, printing, system calls, threads, signals. musl SECONDS threads: threads alone that live for
+ * microseconds. Built with musl's compiler wrapper.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -89,6 +90,27 @@ __attribute__((noinline)) static void do_threads(void)
 		pthread_join(threads[i], NULL);
 }
 
+static void *run_briefly(void *arg)
+{
+	for (int i = 0; i < 1000; i++)
+		sink++;
+	return arg;
+}
+
+/* Half of them are joined, the others unmap their own stacks. */
+__attribute__((noinline)) static void do_brief_threads(void)
+{
+	static const struct timespec pause = { .tv_nsec = 100000 };
+	pthread_t threads[4];
+
+	for (int i = 0; i < 4; i++)
+		if (pthread_create(&threads[i], NULL, run_briefly, threads) != 0)
+			_exit(1);
+	for (int i = 0; i < 4; i++)
+		(void)(i % 2 ? pthread_join(threads[i], NULL) : pthread_detach(threads[i]));
+	nanosleep(&pause, NULL);
+}
+
 __attribute__((noinline)) static void on_signal(int number)
 {
 	(void)number;
@@ -107,6 +129,8 @@ int main(int argc, char **argv)
 
 	memset(text, 'a', sizeof(text) - 1);
 	signal(SIGUSR1, on_signal);
+	while (argc > 2 && now() < deadline)
+		do_brief_threads();
 	while (now() < deadline) {
 		do_strings();
 		do_sort();

@@ -74,6 +74,18 @@ static void note_push(const struct analysis *a, struct hl_flow *f, bool is_pop)
 		f->move = is_pop ? HL_MOVE_POP : HL_MOVE_PUSH;
 }
 
+/* rax or its lowest part is set to @value: what a system call is known by. Other values are of no interest. */
+static void note_constant(const struct analysis *a, struct hl_flow *f, uint64_t value)
+{
+	const ZydisDecodedOperand *to = &a->operands[0];
+
+	if (to->type != ZYDIS_OPERAND_TYPE_REGISTER || to->reg.value == ZYDIS_REGISTER_AH ||
+	    number_of(a, to->reg.value) != HL_REG_AX || value > UINT32_MAX)
+		return;
+	f->ax_bytes = to->size < 32 ? (uint8_t)(to->size / 8) : 8;
+	f->ax = (uint32_t)value;
+}
+
 static void note_move(const struct analysis *a, struct hl_flow *f)
 {
 	uint8_t to = whole_register(a, 0), from = whole_register(a, 1);
@@ -89,6 +101,8 @@ static void note_move(const struct analysis *a, struct hl_flow *f)
 		f->move = HL_MOVE_STORE;
 		f->reg = from;
 	}
+	if (a->operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+		note_constant(a, f, a->operands[1].imm.value.u);
 	if (a->operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && a->insn.operand_width >= 32 &&
 	    !f->has_reference) {
 		f->has_reference = f->is_immediate = true;
@@ -126,6 +140,7 @@ static void note_clear(const struct analysis *a, struct hl_flow *f)
 		return;
 	f->reg = number_of(a, to->reg.value);
 	f->move = f->reg != HL_REG_NONE ? HL_MOVE_CLEAR : HL_MOVE_NONE;
+	note_constant(a, f, 0);
 }
 
 static void note_effect(const struct analysis *a, struct hl_flow *f)

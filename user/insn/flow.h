@@ -67,6 +67,8 @@ struct hl_flow {
 	uint8_t length;            /* bytes; 0: HL_NEXT_UNKNOWN */
 	uint8_t next, stack, move; /* enum hl_flow_next, hl_flow_stack, hl_flow_move */
 	uint8_t reg, base;         /* HL_REG_; meaningful with those who name them */
+	uint8_t ax_bytes; /* the lowest bytes of rax, 1, 2 or 8, that are set to the constant `ax`; or 0 */
+	uint32_t ax;
 	bool has_target, has_reference;
 	bool is_lea;       /* the reference is taken as an address, not read */
 	bool is_immediate; /* the reference is a constant that is moved: an address perhaps */

@@ -162,6 +162,8 @@ enum hl_frame_step hl_frame_step(struct hl_frame *frame, const struct hl_flow *f
 									      : HL_STEP_WRONG;
 	if (frame->is_first)
 		return HL_STEP_ON;
+	if (flow->writes & (1u << HL_REG_AX | 1u << HL_REG_SI | 1u << HL_REG_SP))
+		frame->is_cloned = 0;
 	step_rsp(frame, flow);
 	if (!step_move(frame, &before, flow))
 		return HL_STEP_LOST;
@@ -199,6 +201,8 @@ bool hl_frame_meet(struct hl_frame *frame, const struct hl_frame *other)
 	f.saved = f.saved == other->saved ? f.saved : 0;
 	f.is_intact = f.is_intact && other->is_intact;
 	f.is_cleared = f.is_cleared && other->is_cleared;
+	f.is_cloned = f.is_cloned && other->is_cloned;
+	f.is_ending = f.is_ending && other->is_ending;
 	if (!f.has_depth && !f.has_below)
 		return false;
 	*frame = f;
@@ -226,7 +230,7 @@ struct hl_unwind_rule hl_frame_rule(const struct hl_frame *frame)
 		rule.cfa_kind = HL_CFA_RBP;
 		rule.cfa_off = frame->below;
 	} else if (frame->has_depth) {
-		rule.cfa_kind = HL_CFA_RSP;
+		rule.cfa_kind = frame->is_cloned || frame->is_ending ? HL_CFA_THREAD : HL_CFA_RSP;
 		rule.cfa_off = frame->depth;
 	} else {
 		return rule;

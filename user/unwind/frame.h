@@ -24,7 +24,8 @@ struct hl_frame {
 	uint8_t is_intact;  /* rbp is still the caller's */
 	uint8_t is_cleared; /* rbp was set to zero, though it had not been saved */
 	uint8_t is_first;   /* nobody called: there is no return address */
-	uint8_t reserved[2];
+	uint8_t is_cloned;  /* clone has returned, perhaps in the new thread, on a stack of its own */
+	uint8_t is_ending;  /* the thread has unmapped its stack, and will exit */
 };
 
 enum hl_frame_step {

@@ -89,8 +89,12 @@ static int follow_tables(struct hl_paths *p)
 			at = hl_paths_linear_end(p, at) - 1;
 			continue;
 		}
-		r = hl_paths_add_edge(
-			p, (struct hl_paths_edge){ at, at, NO_ORIGIN, p->table_frame, true, 0, p->parity });
+		r = hl_paths_add_edge(p, (struct hl_paths_edge){ .to = at,
+								 .origin = at,
+								 .parent = NO_ORIGIN,
+								 .frame = p->table_frame,
+								 .is_weak = true,
+								 .parity = p->parity });
 		if (r == 0)
 			r = hl_paths_follow_edges(p);
 		/* Without a symbol's size, the next function may have begun. */
@@ -118,8 +122,11 @@ static int try_function(struct hl_paths *p)
 	p->parity = NO_PARITY;
 	p->has_two_tables = p->is_wrong = p->is_again = p->returns = false;
 	p->is_misaligned = p->is_lost = p->has_call = p->leaves = p->is_foreign = false;
-	r = hl_paths_add_edge(p, (struct hl_paths_edge){ p->begin, NO_ORIGIN, NO_ORIGIN, (uint16_t)mark,
-							 false, 0, NO_PARITY });
+	r = hl_paths_add_edge(p, (struct hl_paths_edge){ .to = p->begin,
+							 .origin = NO_ORIGIN,
+							 .parent = NO_ORIGIN,
+							 .frame = (uint16_t)mark,
+							 .parity = NO_PARITY });
 	if (r == 0)
 		r = hl_paths_follow_edges(p);
 	if (r == 0)
@@ -129,6 +136,17 @@ static int try_function(struct hl_paths *p)
 	return r;
 }
 
+/* A function may do nothing but go on in another, by a pointer that it was given. */
+static bool is_thunk(const struct hl_paths *p)
+{
+	const struct hl_stretch *s = hl_paths_stretch(p, p->begin);
+	struct hl_flow flow;
+
+	hl_insn_flow(HL_INSN_MODE_64, p->code + p->begin, s->at + s->size - p->begin, 0, &flow);
+	return flow.next == HL_NEXT_JUMP && !flow.has_target &&
+	       (s->address + (p->begin - s->at)) % FUNCTION_ALIGNMENT == 0;
+}
+
 static bool is_believed(const struct hl_paths *p)
 {
 	if (p->is_wrong || p->is_again)
@@ -136,7 +154,7 @@ static bool is_believed(const struct hl_paths *p)
 	if (p->certainty == HL_GUESSED)
 		return p->returns && !p->is_lost && !p->is_misaligned;
 	if (p->certainty == HL_POINTED)
-		return !p->is_lost && !p->is_misaligned && (p->returns || p->has_call);
+		return !p->is_lost && !p->is_misaligned && (p->returns || p->has_call || is_thunk(p));
 	return true;
 }
 

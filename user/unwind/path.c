@@ -79,6 +79,60 @@ static int join(struct hl_paths *p, uint32_t origin, uint32_t other)
 	return r;
 }
 
+/* ---- where threads begin and end ---- */
+
+/* Numbers of system calls: arch/x86/entry/syscalls/syscall_64.tbl of Linux. */
+enum { CALL_MUNMAP = 11, CALL_CLONE = 56, CALL_EXIT = 60, MAX_TO_EXIT = 8 };
+
+/* Keeps the number in rax up to date over the instruction @flow. */
+static void follow_number(uint16_t *ax_plus_1, const struct hl_flow *flow)
+{
+	uint32_t ax = flow->ax;
+
+	if (flow->ax_bytes == 1 && *ax_plus_1 > 0)
+		ax = ((*ax_plus_1 - 1u) & ~0xffu) | (ax & 0xff);
+	else if (flow->ax_bytes != 8)
+		ax = UINT32_MAX;
+	if (flow->ax_bytes || (flow->writes & 1u << HL_REG_AX))
+		*ax_plus_1 = ax < UINT16_MAX ? (uint16_t)(ax + 1) : 0;
+}
+
+/* Whether the instruction at @at is `syscall`: `int $0x80` has other numbers. */
+static bool is_syscall(const struct hl_paths *p, uint32_t at)
+{
+	return p->code[at] == 0x0f && p->code[at + 1] == 0x05;
+}
+
+/* True if nothing but the thread's exit follows at @at: it needs its stack no more. */
+static bool is_exit(struct hl_paths *p, const struct hl_stretch *s, uint32_t at)
+{
+	uint16_t number = 0;
+	struct hl_flow flow;
+
+	for (unsigned int i = 0; i < MAX_TO_EXIT && at < s->at + s->size; i++) {
+		hl_paths_decode(p, s, at, &flow);
+		if (flow.next == HL_NEXT_SYSCALL)
+			return is_syscall(p, at) && number == CALL_EXIT + 1;
+		if (flow.next != HL_NEXT_STRAIGHT || flow.stack != HL_STACK_SAME)
+			return false;
+		follow_number(&number, &flow);
+		at += flow.length;
+	}
+	return false;
+}
+
+/* What the system call at @at with the number in @e changes about the thread's stack. */
+static void pass_syscall(struct hl_paths *p, const struct hl_paths_edge *e, uint32_t at, uint32_t length,
+			 struct hl_frame *frame)
+{
+	if (!is_syscall(p, at) || frame->is_first)
+		return;
+	if (e->ax_plus_1 == CALL_CLONE + 1)
+		frame->is_cloned = 1;
+	else if (e->ax_plus_1 == CALL_MUNMAP + 1)
+		frame->is_ending = is_exit(p, hl_paths_stretch(p, at), at + length);
+}
+
 /* Marks the instruction at @e->to; > 0: and goes on from there; 0: the path ends; -errno. */
 static int visit(struct hl_paths *p, const struct hl_paths_edge *e, struct hl_frame *frame, uint8_t length)
 {
@@ -122,33 +176,26 @@ static int jump(struct hl_paths *p, struct hl_paths_edge *e, const struct hl_fra
 		const struct hl_flow *flow)
 {
 	uint32_t to = flow->has_target ? hl_paths_find(p, flow->target) : UINT32_MAX;
-	int mark;
+	int mark = hl_paths_mark(p, frame);
 
+	if (mark < 0)
+		return mark;
+	if (to != UINT32_MAX && !hl_paths_stretch(p, to)->is_foreign)
+		return hl_paths_add_edge(p, (struct hl_paths_edge){ .to = to,
+								    .origin = e->origin,
+								    .parent = e->parent,
+								    .frame = (uint16_t)mark,
+								    .parity = e->parity });
 	if (!flow->has_target) {
-		mark = hl_paths_mark(p, frame);
-		if (mark < 0)
-			return mark;
 		p->has_two_tables |= p->table_frame && p->table_frame != mark;
 		p->table_frame = (uint16_t)mark;
-		p->leaves = true;
-		if (hl_frame_is_bare(frame))
-			hl_paths_prove(p, e->origin);
-		else
-			hl_paths_spoil(p, e->origin);
-		return 0;
 	}
-	if (to == UINT32_MAX || hl_paths_stretch(p, to)->is_foreign) {
-		p->leaves = true;
-		if (hl_frame_is_bare(frame))
-			hl_paths_prove(p, e->origin);
-		else
-			hl_paths_spoil(p, e->origin);
-		return 0;
-	}
-	mark = hl_paths_mark(p, frame);
-	return mark < 0 ? mark
-			: hl_paths_add_edge(p, (struct hl_paths_edge){ to, e->origin, e->parent,
-								       (uint16_t)mark, false, 0, e->parity });
+	p->leaves = true;
+	if (hl_frame_is_bare(frame))
+		hl_paths_prove(p, e->origin);
+	else
+		hl_paths_spoil(p, e->origin);
+	return 0;
 }
 
 /*
@@ -211,6 +258,7 @@ static int leave(struct hl_paths *p, struct hl_paths_edge *e, struct hl_frame *f
 		 uint64_t next, uint32_t end)
 {
 	bool has_popped = frame->ra_plus_1 > 0;
+	bool is_first_call;
 	enum hl_frame_step step;
 	int r = 0, mark;
 
@@ -244,6 +292,9 @@ static int leave(struct hl_paths *p, struct hl_paths_edge *e, struct hl_frame *f
 	}
 	if (r < 0 || step != HL_STEP_ON || flow->next == HL_NEXT_NEVER)
 		return r;
+	if (flow->next == HL_NEXT_SYSCALL)
+		pass_syscall(p, e, e->to, flow->length, frame);
+	follow_number(&e->ax_plus_1, flow);
 	if (flow->next == HL_NEXT_CALL && calls_no_return(p, flow)) {
 		hl_paths_prove(p, e->origin);
 		return 0;
@@ -256,17 +307,20 @@ static int leave(struct hl_paths *p, struct hl_paths_edge *e, struct hl_frame *f
 	e->is_weak = false;
 	if (flow->next != HL_NEXT_CALL && flow->next != HL_NEXT_SYSCALL)
 		return 1;
+	is_first_call = frame->is_first && flow->next == HL_NEXT_CALL;
 	mark = hl_paths_mark(p, frame);
 	if (mark < 0)
 		return mark;
 	e->to = hl_paths_filling(p, e->to, end);
 	if (e->to == end)
 		return 0;
-	*e = (struct hl_paths_edge){
-		e->to,          e->to, e->origin,
-		(uint16_t)mark, true,  frame->is_first && flow->next == HL_NEXT_CALL ? MAX_AFTER_FIRST : 0,
-		e->parity
-	};
+	*e = (struct hl_paths_edge){ .to = e->to,
+				     .origin = e->to,
+				     .parent = e->origin,
+				     .frame = (uint16_t)mark,
+				     .is_weak = true,
+				     .limit = is_first_call ? MAX_AFTER_FIRST : 0,
+				     .parity = e->parity };
 	return hl_paths_add_edge(p, *e);
 }
 

@@ -34,6 +34,7 @@ enum {
 	NO_ORIGIN = UINT32_MAX,
 	NO_ENTRY = UINT32_MAX - 1,
 	NO_PARITY = 255,
+	FUNCTION_ALIGNMENT = 16, /* of compilers */
 };
 
 struct hl_paths_edge {
@@ -41,8 +42,9 @@ struct hl_paths_edge {
 	uint32_t origin, parent; /* the last weak edge on the way, by where it led; parent: the one before */
 	uint16_t frame;
 	bool is_weak;
-	uint8_t limit;  /* instructions; 0: none */
-	uint8_t parity; /* depth at the last call on the way, modulo 16; or NO_PARITY */
+	uint8_t limit;      /* instructions; 0: none */
+	uint8_t parity;     /* depth at the last call on the way, modulo 16; or NO_PARITY */
+	uint16_t ax_plus_1; /* a small number that is in rax, plus one; 0: not known */
 };
 
 struct hl_paths_entry {
