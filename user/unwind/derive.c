@@ -28,7 +28,9 @@ enum {
 	MAX_BYTES = 2 << 20,
 	MAX_INSTRUCTIONS = 3 << 20, /* gone through, in all rounds */
 	MAX_ROUNDS = 6,
-	MAX_WASTED = 1 << 15, /* instructions, on guesses that came to nothing, in a row */
+	FIRST_CREDIT =
+		1 << 11, /* instructions, for guesses; what a right one took brings EARNED times as many */
+	EARNED = 4,
 	MAX_STRETCHES = 1 << 20,
 	MAX_SYMBOLS = 1 << 20,
 	MAX_NAMES = 64 << 20,
@@ -245,7 +247,10 @@ static int read_symbols(struct hl_derived *d)
 
 		if (!table || !strings)
 			continue;
-		r = hl_elf_load(d->elf, strings, MAX_NAMES, &names, &reading.names_len, NULL);
+		/* What is moved away is local, so it is not among the dynamic ones. */
+		r = types[i] == SHT_SYMTAB
+			    ? hl_elf_load(d->elf, strings, MAX_NAMES, &names, &reading.names_len, NULL)
+			    : 0;
 		if (r == 0) {
 			reading.names = (const char *)names;
 			r = hl_elf_each(d->elf, table, sizeof(Elf64_Sym), MAX_SYMBOLS, add_symbol, &reading,
@@ -320,17 +325,17 @@ static int follow_known(struct hl_derived *d)
 }
 
 /*
- * Where nothing has led to, a function may begin behind the filling. What was wrong too often in a row is no
- * code, or none of a kind that is known here.
+ * Where nothing has led to, a function may begin behind the filling. Guesses are paid for by those that were
+ * right, so over data, and over code of a kind that is not known here, they end soon.
  */
-static int guess_stretch(struct hl_derived *d, const struct hl_stretch *s)
+static int guess_stretch(struct hl_derived *d, const struct hl_stretch *s, int64_t *credit)
 {
 	struct hl_paths *p = &d->paths;
 	uint32_t at = s->at, end = s->at + s->size;
-	uint64_t before = p->budget;
+	uint64_t before;
 	int r = 0;
 
-	while (at < end && r == 0 && before - p->budget < MAX_WASTED && !s->is_foreign) {
+	while (at < end && r == 0 && *credit > 0 && !s->is_foreign) {
 		if (p->marks[at] != HL_MARK_UNSEEN) {
 			at++;
 			continue;
@@ -338,35 +343,75 @@ static int guess_stretch(struct hl_derived *d, const struct hl_stretch *s)
 		at = hl_paths_filling(p, at, end);
 		if (at == end || p->marks[at] != HL_MARK_UNSEEN)
 			continue;
+		before = p->budget;
 		r = hl_paths_follow(p, at, 0, HL_GUESSED);
 		if (r == 0)
 			r = follow_called(d);
-		if (p->marks[at] >= HL_MARK_FRAMES)
-			before = p->budget;
-		else
+		if (p->marks[at] >= HL_MARK_FRAMES) {
+			*credit += EARNED * (int64_t)(before - p->budget);
+		} else {
 			at = hl_paths_linear_end(p, at);
+			*credit -= (int64_t)(before - p->budget);
+		}
 	}
 	return r;
+}
+
+static int guess(struct hl_derived *d)
+{
+	struct hl_paths *p = &d->paths;
+	int64_t credit = FIRST_CREDIT;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < p->n_stretches && r == 0; i++)
+		r = guess_stretch(d, &p->stretches[i], &credit);
+	d->is_cut = credit <= 0;
+	return r;
+}
+
+/*
+ * A limit was reached. What was learnt until then may contradict what was followed before it: then only what
+ * follows from symbols is left, if that is free of contradictions; else nothing.
+ */
+static int settle(struct hl_derived *d)
+{
+	struct hl_paths *p = &d->paths;
+	int r = 0;
+
+	d->is_cut = true;
+	if (!p->is_restless)
+		return 0;
+	p->budget = MAX_INSTRUCTIONS;
+	hl_paths_restart(p);
+	r = follow_known(d);
+	if (r == -E2BIG || p->is_restless)
+		hl_paths_restart(p);
+	return r == -E2BIG ? 0 : r;
 }
 
 static int follow_all(struct hl_derived *d)
 {
 	struct hl_paths *p = &d->paths;
-	bool is_guessing = false;
-	size_t i;
-	int r;
+	bool is_guessing = false, is_known = false;
+	int r = 0;
 
 	p->budget = MAX_INSTRUCTIONS;
 	for (unsigned int round = 0; round < MAX_ROUNDS; round++) {
-		hl_paths_restart(p);
+		if (round > 0)
+			hl_paths_restart(p);
 		r = follow_known(d);
+		is_known = r == 0;
 		is_guessing |= !p->is_restless || round == MAX_ROUNDS / 2;
-		for (i = 0; i < p->n_stretches && r == 0 && is_guessing; i++)
-			r = guess_stretch(d, &p->stretches[i]);
+		if (r == 0 && is_guessing)
+			r = guess(d);
 		if (r < 0 || (is_guessing && !p->is_restless))
 			break;
 	}
-	return r == -E2BIG ? 0 : r;
+	if (r != -E2BIG)
+		return r;
+	p->is_restless |= !is_known;
+	return settle(d);
 }
 
 static int by_start(const void *a, const void *b)
@@ -395,12 +440,20 @@ static void count(struct hl_derived *d)
 {
 	const struct hl_paths *p = &d->paths;
 	bool is_ruled = false;
-	uint32_t i;
+	uint32_t at;
+	size_t i;
 
-	for (i = 0; i < p->size; i++) {
-		if (p->marks[i] != HL_MARK_INSIDE)
-			is_ruled = p->marks[i] >= HL_MARK_FRAMES;
-		d->count.ruled += is_ruled;
+	for (i = 0; i < p->n_stretches; i++) {
+		const struct hl_stretch *s = &p->stretches[i];
+
+		if (s->is_foreign)
+			continue;
+		for (at = s->at; at < s->at + s->size; at++) {
+			if (p->marks[at] != HL_MARK_INSIDE)
+				is_ruled = p->marks[at] >= HL_MARK_FRAMES;
+			d->count.ruled += is_ruled;
+			d->count.left_out += d->is_cut && p->marks[at] == HL_MARK_UNSEEN;
+		}
 	}
 }
 

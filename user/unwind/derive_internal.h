@@ -21,6 +21,7 @@ struct hl_derived {
 	const struct hl_stretch **by_start; /* the stretches */
 	size_t n_by_start;
 	bool has_sections;
+	bool is_cut; /* a limit has ended the search before all was seen */
 };
 
 #endif

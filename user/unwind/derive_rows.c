@@ -28,7 +28,7 @@ static const uint8_t signal_return[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 
 
 static bool is_signal_return(const struct hl_paths *p, uint32_t at, uint32_t end)
 {
-	return end - at >= sizeof(signal_return) &&
+	return p->code[at] == signal_return[0] && end - at >= sizeof(signal_return) &&
 	       memcmp(p->code + at, signal_return, sizeof(signal_return)) == 0;
 }
 

@@ -212,8 +212,10 @@ int hl_paths_follow(struct hl_paths *p, uint32_t position, uint32_t size, enum h
 		if (r < 0 || p->is_again)
 			hl_paths_roll_back(p, HL_MARK_UNSEEN);
 	}
-	if (r == -E2BIG || r == -ENOMEM)
+	if (r == -E2BIG || r == -ENOMEM) {
+		hl_paths_roll_back(p, HL_MARK_UNSEEN);
 		return r;
+	}
 	if (!is_believed(p)) {
 		hl_paths_roll_back(p, certainty == HL_GUESSED ? HL_MARK_UNSEEN : HL_MARK_REFUSED);
 		p->marks[position] = HL_MARK_REFUSED;

@@ -222,6 +222,9 @@ uint32_t hl_paths_linear_end(struct hl_paths *p, uint32_t position)
 	do {
 		hl_paths_decode(p, s, at, &flow);
 		at += flow.length ? flow.length : 1;
+		/* Behind a call that does not return is filling, and then another function. */
+		if (flow.next == HL_NEXT_CALL && hl_paths_filling(p, at, end) > at)
+			break;
 	} while (flow.length && at < end && p->budget > 0 && p->marks[at] == HL_MARK_UNSEEN &&
 		 (flow.next == HL_NEXT_STRAIGHT || flow.next == HL_NEXT_BRANCH || flow.next == HL_NEXT_CALL ||
 		  flow.next == HL_NEXT_SYSCALL));
