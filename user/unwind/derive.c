@@ -33,7 +33,7 @@ enum {
 	EARNED = 4,
 	MAX_STRETCHES = 1 << 20,
 	MAX_SYMBOLS = 1 << 20,
-	MAX_NAMES = 64 << 20,
+	MAX_NAME = 255,
 };
 
 HL_DEFINE_CLEANUP(struct hl_derived, hl_derived_free)
@@ -187,14 +187,22 @@ static int read_code(struct hl_derived *d)
 
 struct reading {
 	struct hl_derived *d;
-	const char *names;
-	size_t names_len;
+	const struct hl_elf_section *names;
 };
 
-/* A part that a compiler has moved away from its function: it is entered by jumps. */
-static bool is_moved_part(const struct reading *reading, uint32_t name)
+/* A part that a compiler has moved away from its function: it is entered by jumps. Its symbol is local. */
+static bool is_moved_part(const struct reading *reading, uint32_t name, uint8_t info)
 {
-	return name < reading->names_len && strstr(reading->names + name, ".cold");
+	const struct hl_elf_section *names = reading->names;
+	char text[MAX_NAME + 1] = "";
+	uint64_t left;
+
+	if (ELF64_ST_BIND(info) != STB_LOCAL || name >= names->size)
+		return false;
+	left = names->size - name;
+	return hl_elf_read(reading->d->elf, names->offset + name, text, left < MAX_NAME ? left : MAX_NAME) ==
+		       0 &&
+	       strstr(text, ".cold");
 }
 
 /* Elf64_Sym: System V gABI, "Symbol Table". */
@@ -213,7 +221,7 @@ static int add_symbol(void *ctx, struct hl_cursor *c)
 	if (ELF64_ST_TYPE(info) != STT_FUNC && ELF64_ST_TYPE(info) != STT_GNU_IFUNC)
 		return 0;
 	at = hl_paths_find(&d->paths, value);
-	if (at == UINT32_MAX || is_moved_part(reading, name))
+	if (at == UINT32_MAX || is_moved_part(reading, name, info))
 		return 0;
 	r = hl_grow(&d->symbols, &d->cap_symbols, d->n_symbols + 1, sizeof(*d->symbols), MAX_SYMBOLS);
 	if (r < 0)
@@ -242,20 +250,11 @@ static int read_symbols(struct hl_derived *d)
 		const struct hl_elf_section *table = hl_elf_section_typed(d->elf, types[i]);
 		const struct hl_elf_section *strings =
 			table ? hl_elf_section_at(d->elf, table->link, SHT_STRTAB) : NULL;
-		_cleanup_free_ uint8_t *names = NULL;
-		struct reading reading = { .d = d };
+		struct reading reading = { d, strings };
 
 		if (!table || !strings)
 			continue;
-		/* What is moved away is local, so it is not among the dynamic ones. */
-		r = types[i] == SHT_SYMTAB
-			    ? hl_elf_load(d->elf, strings, MAX_NAMES, &names, &reading.names_len, NULL)
-			    : 0;
-		if (r == 0) {
-			reading.names = (const char *)names;
-			r = hl_elf_each(d->elf, table, sizeof(Elf64_Sym), MAX_SYMBOLS, add_symbol, &reading,
-					NULL);
-		}
+		r = hl_elf_each(d->elf, table, sizeof(Elf64_Sym), MAX_SYMBOLS, add_symbol, &reading, NULL);
 		if (r == -ENOMEM)
 			return r;
 	}

@@ -13,11 +13,16 @@ struct hl_derived_count hl_derived_count(const struct hl_derived *d)
 	return d->count;
 }
 
+static bool has_frame(const struct hl_paths *p, const struct hl_stretch *s, uint32_t at)
+{
+	return p->marks[at] >= HL_MARK_FRAMES && !s->is_foreign;
+}
+
 bool hl_derived_frame(const struct hl_derived *d, uint64_t address, struct hl_frame *ret)
 {
 	uint32_t at = hl_paths_find(&d->paths, address);
 
-	if (at == UINT32_MAX || d->paths.marks[at] < HL_MARK_FRAMES)
+	if (at == UINT32_MAX || !has_frame(&d->paths, hl_paths_stretch(&d->paths, at), at))
 		return false;
 	*ret = d->paths.frames[d->paths.marks[at] - HL_MARK_FRAMES];
 	return true;
@@ -32,22 +37,22 @@ static bool is_signal_return(const struct hl_paths *p, uint32_t at, uint32_t end
 	       memcmp(p->code + at, signal_return, sizeof(signal_return)) == 0;
 }
 
-static int rule_at(const struct hl_paths *p, uint32_t at, struct hl_rows *rows)
+static int rule_at(const struct hl_paths *p, const struct hl_stretch *s, uint32_t at, struct hl_rows *rows)
 {
 	struct hl_unwind_rule rule;
 
-	if (p->marks[at] < HL_MARK_FRAMES)
+	if (!has_frame(p, s, at))
 		return HL_RULE_NONE;
 	rule = hl_frame_rule(&p->frames[p->marks[at] - HL_MARK_FRAMES]);
 	return hl_rows_rule(rows, &rule);
 }
 
 /* The end of what has no rule from @at on. */
-static uint32_t unruled_end(const struct hl_paths *p, uint32_t at, uint32_t end)
+static uint32_t unruled_end(const struct hl_paths *p, const struct hl_stretch *s, uint32_t at, uint32_t end)
 {
 	do {
 		at++;
-	} while (at < end && p->marks[at] < HL_MARK_FRAMES && !is_signal_return(p, at, end));
+	} while (at < end && !has_frame(p, s, at) && !is_signal_return(p, at, end));
 	return at;
 }
 
@@ -82,17 +87,17 @@ static int write_stretch(const struct hl_paths *p, const struct hl_stretch *s, s
 			at += sizeof(signal_return);
 			continue;
 		}
-		if (p->marks[at] >= HL_MARK_FRAMES) {
+		if (has_frame(p, s, at)) {
 			for (next = at + 1; next < end && p->marks[next] == HL_MARK_INSIDE; next++)
 				;
 		} else {
-			next = unruled_end(p, at, end);
+			next = unruled_end(p, s, at, end);
 			if (at > s->at && next - at < MAX_FILLING && hl_paths_filling(p, at, next) == next) {
 				at = next;
 				continue;
 			}
 		}
-		rule = rule_at(p, at, rows);
+		rule = rule_at(p, s, at, rows);
 		r = rule < 0 ? rule : hl_rows_put(rows, s->start + (at - s->at), (uint32_t)rule);
 		at = next;
 	}

@@ -168,6 +168,8 @@ static int note_calls(struct hl_paths *p)
 
 	for (i = 0; i < p->n_calls; i++) {
 		at = p->calls[i];
+		if (hl_paths_stretch(p, at)->is_foreign)
+			continue;
 		mark = p->marks[at];
 		p->is_restless |= mark >= HL_MARK_FRAMES &&
 				  !hl_frame_is_bare(&p->frames[mark - HL_MARK_FRAMES]) &&

@@ -163,7 +163,6 @@ void hl_paths_roll_back(struct hl_paths *p, uint16_t mark)
 void hl_paths_refuse(struct hl_paths *p, const struct hl_stretch *stretch)
 {
 	p->stretches[stretch - p->stretches].is_foreign = true;
-	memset(p->marks + stretch->at, 0, stretch->size * sizeof(*p->marks));
 }
 
 uint32_t hl_paths_next_called(struct hl_paths *p)
