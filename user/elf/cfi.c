@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "elf/inflate.h"
 
 enum {
 	MAX_HEADER = 64 << 20,
@@ -234,6 +235,17 @@ static int load_by_header(const struct hl_elf *elf, const struct hl_elf_segment 
 	return 0;
 }
 
+/* Debug information may be compressed. */
+static int load_debug_frame(const struct hl_elf *elf, struct hl_cfi *cfi, struct hl_err *err)
+{
+	const struct hl_elf_section *section = hl_elf_debug_section(elf, "frame");
+
+	if (!section || section->size == 0)
+		return -ENODATA;
+	cfi->address = section->address;
+	return hl_elf_inflate(elf, section, MAX_FRAMES, &cfi->bytes, &cfi->len, err);
+}
+
 static int load_eh_frame(const struct hl_elf *elf, struct hl_cfi *cfi, struct hl_err *err)
 {
 	const struct hl_elf_segment *s;
@@ -258,7 +270,7 @@ int hl_cfi_load(const struct hl_elf *elf, enum hl_cfi_kind kind, struct hl_cfi *
 	cfi->is_debug = kind == HL_CFI_DEBUG_FRAME;
 	cfi->is_64 = hl_elf_is_64(elf);
 	if (cfi->is_debug)
-		r = load_section(elf, ".debug_frame", cfi, err);
+		r = load_debug_frame(elf, cfi, err);
 	else
 		r = load_eh_frame(elf, cfi, err);
 	if (r == -ENODATA)

@@ -182,6 +182,9 @@ static void note_effect(const struct analysis *a, struct hl_flow *f)
 
 static enum hl_flow_next next_of(const ZydisDecodedInstruction *insn)
 {
+	/* The other two that belong to transactions are branches to Zydis. */
+	if (insn->mnemonic == ZYDIS_MNEMONIC_XABORT || insn->mnemonic == ZYDIS_MNEMONIC_XEND)
+		return HL_NEXT_STRAIGHT;
 	switch (insn->meta.category) {
 	case ZYDIS_CATEGORY_CALL:
 		return HL_NEXT_CALL;
@@ -191,7 +194,7 @@ static enum hl_flow_next next_of(const ZydisDecodedInstruction *insn)
 	case ZYDIS_CATEGORY_COND_BR:
 		return HL_NEXT_BRANCH;
 	case ZYDIS_CATEGORY_UNCOND_BR:
-		return insn->mnemonic == ZYDIS_MNEMONIC_XABORT ? HL_NEXT_STRAIGHT : HL_NEXT_JUMP;
+		return HL_NEXT_JUMP;
 	case ZYDIS_CATEGORY_SYSCALL:
 		return HL_NEXT_SYSCALL;
 	default:

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/cursor.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "elf/cfi.h"
 #include "elf/elf.h"
@@ -138,6 +139,11 @@ static int gather(struct compiler *c, struct hl_err *err)
 		r = hl_cfi_load(c->elf, kinds[i], &c->cfi[i], &why);
 		if (r == -ENODATA)
 			continue;
+		/* What is only for debuggers, and damaged, does not take along what is not. */
+		if (r < 0 && r != -ENOMEM && kinds[i] == HL_CFI_DEBUG_FRAME) {
+			hl_debug("unwind", "%s", why.text);
+			continue;
+		}
 		if (r < 0)
 			return hl_err_set(err, r, "%s", why.text);
 		r = gather_from(c, i);
