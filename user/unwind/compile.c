@@ -14,7 +14,6 @@
 #include "elf/cfi.h"
 #include "elf/elf.h"
 #include "unwind/code.h"
-#include "unwind/crt.h"
 #include "unwind/derive.h"
 #include "unwind/program.h"
 #include "unwind/rows.h"
@@ -29,7 +28,6 @@ enum {
 	MAX_FDES = 4 << 20,
 	MAX_BRIDGED = 16, /* a gap between functions that is padding */
 	SOURCES = 2,
-	SOURCE_CRT = SOURCES, /* no FDE; `cie` is the number of the function */
 };
 
 struct entry {
@@ -57,8 +55,6 @@ struct compiler {
 	struct beginning *beginnings[SOURCES]; /* by number of the CIE */
 	struct entry *entries;
 	size_t n_entries, cap_entries;
-	uint32_t n_fdes; /* of the entries */
-	struct hl_crt crt[HL_CRT_FUNCTIONS];
 	struct hl_derived *derived;
 	struct hl_rows rows;
 	struct draft *drafts;
@@ -113,21 +109,6 @@ static int gather_from(struct compiler *c, uint32_t source)
 	return r;
 }
 
-static int gather_crt(struct compiler *c)
-{
-	struct entry entry = { .source = SOURCE_CRT };
-	uint32_t i;
-	int r = 0;
-
-	for (i = 0; i < HL_CRT_FUNCTIONS && r == 0; i++) {
-		entry.fde.cie = i;
-		if (hl_crt_find(c->elf, i, &c->crt[i]) &&
-		    hl_code_find(&c->code, c->crt[i].address, c->crt[i].size, &entry.code))
-			r = add_entry(c, &entry);
-	}
-	return r;
-}
-
 static int gather(struct compiler *c, struct hl_err *err)
 {
 	static const enum hl_cfi_kind kinds[SOURCES] = { HL_CFI_EH_FRAME, HL_CFI_DEBUG_FRAME };
@@ -156,9 +137,7 @@ static int gather(struct compiler *c, struct hl_err *err)
 		if (!c->beginnings[i])
 			return hl_err_errno(err, -ENOMEM, "'%s'", hl_elf_name(c->elf));
 	}
-	c->n_fdes = (uint32_t)c->n_entries;
-	r = gather_crt(c);
-	return r < 0 ? hl_err_errno(err, r, "'%s'", hl_elf_name(c->elf)) : 0;
+	return 0;
 }
 
 static int by_code(const void *a, const void *b)
@@ -217,21 +196,6 @@ static int add_row(void *ctx, uint64_t at, const struct hl_frame_state *state)
 	return add_draft(c, (uint32_t)at, (uint32_t)id);
 }
 
-static int run_crt(struct compiler *c, const struct hl_crt *crt)
-{
-	const uint32_t at[] = { 0, crt->pushed, crt->popped };
-	struct hl_unwind_rule rule = { .cfa_kind = HL_CFA_RSP };
-	int r = 0, i, id;
-
-	for (i = 0; i < 3 && r == 0; i++) {
-		rule.cfa_off = i == 1 ? 16 : 8;
-		rule.rbx_slot = c->follow_rbx ? HL_RBX_SAME : HL_RBX_LOST;
-		id = hl_rows_rule(&c->rows, &rule);
-		r = id < 0 ? id : add_draft(c, at[i], (uint32_t)id);
-	}
-	return r;
-}
-
 /* Fills the drafts with the rows of @entry. */
 static int run(struct compiler *c, const struct entry *entry)
 {
@@ -243,8 +207,6 @@ static int run(struct compiler *c, const struct entry *entry)
 	c->n_drafts = 0;
 	c->size = entry->code.end - entry->code.start;
 	c->is_resolver = c->has_unsupported = false;
-	if (entry->source == SOURCE_CRT)
-		return run_crt(c, &c->crt[entry->fde.cie]);
 	cfi = c->cfi[entry->source];
 	if (hl_cfi_cie(cfi, entry->fde.cie)->is_signal) {
 		r = hl_rows_rule(&c->rows, &signal);
@@ -399,7 +361,7 @@ int hl_unwind_compile(const struct hl_elf *elf, struct hl_unwind_result *ret, st
 				  HL_ROWS_MAX);
 	if (r < 0)
 		return hl_err_errno(err, r, "'%s': cannot compile its unwind table", hl_elf_name(elf));
-	result.n_fdes = c.n_fdes;
+	result.n_fdes = (uint32_t)c.n_entries;
 	result.n_unsupported = c.n_unsupported;
 	result.n_rows = (uint32_t)c.rows.n_rows;
 	result.n_rules = (uint32_t)c.rows.n_rules;
