@@ -11,9 +11,13 @@
 
 #include "maps.bpf.h"
 
-/* In units of 2^20 ns: for a file that is not open yet; for one whose table found no room. */
+/*
+ * In units of 2^20 ns: for a file that is not open yet; for one whose table found no room; for code in no file,
+ * over all processes.
+ */
 #define EVENT_INTERVAL   96
 #define DROPPED_INTERVAL 9600
+#define MOVED_INTERVAL   48
 
 #define ID_TRIES 4
 
@@ -150,6 +154,7 @@ static __always_inline void send_file_event(struct scratch *s, struct hl_file *k
 	known->last_event = now;
 	ids = bpf_get_current_pid_tgid();
 	event->key = s->file_key;
+	event->process = (struct hl_process_key){};
 	event->start = start;
 	event->end = end;
 	event->offset = offset;
@@ -158,6 +163,40 @@ static __always_inline void send_file_event(struct scratch *s, struct hl_file *k
 	event->tid = (__u32)ids;
 	event->reserved = 0;
 	read_base_name(file, event);
+	bpf_ringbuf_submit(event, 0);
+}
+
+/*
+ * Asks user space whether the code in no file between @start and @end, of the process in scratch.moved_key, was
+ * moved out of a file. Most such code is a runtime's, which maps more and more: so each process is looked at
+ * ever more rarely, and few events are sent by all of them together.
+ */
+static __always_inline void send_moved_event(struct scratch *s, __u64 start, __u64 end)
+{
+	__u32 now = bpf_ktime_get_boot_ns() >> 20 | 1;
+	struct hl_file_event *event;
+	struct hl_moved *looked;
+	__u64 ids;
+
+	if (moved_event && now - moved_event < MOVED_INTERVAL)
+		return;
+	s->moved_key.start = 0;
+	looked = bpf_map_lookup_elem(&moved_code, &s->moved_key);
+	if (looked && (__s32)(now - looked->next_event) < 0)
+		return;
+	event = bpf_ringbuf_reserve(&file_events, sizeof(*event), 0);
+	if (!event) {
+		count_more(HL_COUNTER_EVENT_LOST, 1);
+		return;
+	}
+	moved_event = now;
+	ids = bpf_get_current_pid_tgid();
+	__builtin_memset(event, 0, sizeof(*event));
+	event->process = s->moved_key.process;
+	event->start = start;
+	event->end = end;
+	event->tgid = ids >> 32;
+	event->tid = (__u32)ids;
 	bpf_ringbuf_submit(event, 0);
 }
 

@@ -390,8 +390,8 @@ int BPF_PROG(on_exit, struct task_struct *task)
 
 /*
  * Run for every mapping of every process: lists the files that are executed from and that user space does not
- * have yet, so that their tables may be there before their first samples. A sample may interrupt it: the
- * scratch is not its own.
+ * have yet, so that their tables may be there before their first samples. With listed_start, it is the file of
+ * the mapping there and no other, executable or not. A sample may interrupt it: the scratch is not its own.
  */
 SEC("iter/task_vma")
 int list_files(struct bpf_iter__task_vma *ctx)
@@ -407,13 +407,14 @@ int list_files(struct bpf_iter__task_vma *ctx)
 	event.tgid = task->tgid;
 	event.tid = task->pid;
 	file = vma->vm_file;
-	if (!(vma->vm_flags & VM_EXEC) || is_generated(file, vma->vm_flags) ||
-	    (use_targets && !bpf_map_lookup_elem(&targets, &event.tgid)))
+	if (listed_start ? !file || vma->vm_start != listed_start
+			 : !(vma->vm_flags & VM_EXEC) || is_generated(file, vma->vm_flags) ||
+				   (use_targets && !bpf_map_lookup_elem(&targets, &event.tgid)))
 		return 0;
 	read_file_key(file, &event.key);
 	event.id = get_file(&event.key);
 	known = event.id == HL_FILE_NONE ? NULL : use_file(event.id);
-	if (!known || known->settled)
+	if (!known || (known->settled && !listed_start))
 		return 0;
 	event.start = vma->vm_start;
 	event.end = vma->vm_end;
@@ -447,6 +448,7 @@ int self_test(struct bpf_raw_tracepoint_args *ctx)
 		return warm_allocator(s, address);
 	if (!s || !task->mm)
 		return -1;
+	read_process_key(task, &s->key.process);
 	s->word = 8;
 	mapping_begin(s, task->mm);
 	if (op == HL_SELFTEST_LOOKUP) {

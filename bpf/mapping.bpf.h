@@ -39,6 +39,7 @@ enum maple_type {
 #define VM_EXEC             4UL
 #define VM_SHARED           8UL
 #define TMPFS_MAGIC         0x01021994UL
+#define HUGETLBFS_MAGIC     0x958458f6UL
 #define PAGE_SHIFT          12
 
 /* Which word of the node in the scratch is the slot that covers @address. Its own function: proved once. */
@@ -120,17 +121,35 @@ static __always_inline struct hl_file *describe_file(struct scratch *s, __u32 id
  * Code in a file is what the file holds, with two exceptions. A shared mapping that is executable was made
  * from a descriptor that may write, or the kernel would have taken the flag away: runtimes that never map a
  * page writable and executable at once write through another mapping of the same memory (.NET, QEMU, Wasm in
- * Firefox). That is generated code in all but name, and what names it knows it by its address. And where
- * code is private, but writable or in memory that has no disk behind it, it is a file's that may change.
+ * Firefox). That is generated code in all but name, and what names it knows it by its address. So is what lies
+ * in reserved huge pages, anonymous but for a file that the kernel makes. And where code is private, but
+ * writable or in memory that has no disk behind it, it is a file's that may change.
  */
 static __always_inline bool is_generated(struct file *file, __u64 flags)
 {
-	return !file || (flags & VM_SHARED);
+	return !file || (flags & VM_SHARED) || BPF_CORE_READ(file, f_inode, i_sb, s_magic) == HUGETLBFS_MAGIC;
 }
 
 static __always_inline bool is_living(struct file *file, __u64 flags)
 {
 	return (flags & VM_WRITE) || BPF_CORE_READ(file, f_inode, i_sb, s_magic) == TMPFS_MAGIC;
+}
+
+/*
+ * Makes scratch.found, code in no file, a mapping of the file that it was moved out of, if user space knows one.
+ * What the process does to its copy later nobody can see: so it is code that may change.
+ */
+static __always_inline void describe_moved(struct scratch *s)
+{
+	struct hl_moved *moved;
+
+	s->moved_key.process = s->key.process;
+	s->moved_key.start = s->found.start;
+	moved = bpf_map_lookup_elem(&moved_code, &s->moved_key);
+	if (!moved || moved->end != s->found.end)
+		send_moved_event(s, s->found.start, s->found.end);
+	else if (describe_file(s, moved->file, moved->offset - s->found.start))
+		s->found.is_living = true;
 }
 
 /* Fills scratch.found from the mapping structure in scratch.vma, which covers @address and is of this mm. */
@@ -159,6 +178,8 @@ static __always_inline bool describe_mapping(struct scratch *s, __u64 address)
 		s->found.base = HL_FRAME_RAW;
 		if (start == (__u64)BPF_CORE_READ(mm, context.vdso))
 			describe_file(s, s->word == 4 ? HL_FILE_VDSO32 : HL_FILE_VDSO, -start);
+		else
+			describe_moved(s);
 		return true;
 	}
 	offset = BPF_CORE_READ(vma, vm_pgoff) << PAGE_SHIFT;

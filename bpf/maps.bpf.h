@@ -32,6 +32,8 @@ __u32 side = 0;
 __u32 files_generation = 0; /* raised when an id may mean another file, or a file has another table */
 __u32 epoch = 1;            /* raised every few seconds: see struct hl_file */
 struct hl_selftest selftest = {};
+__u32 moved_event = 0;  /* when the last event of code in no file was sent: boot time in units of 2^20 ns */
+__u64 listed_start = 0; /* 0, or where the only mapping starts that list_files is asked for */
 
 /*
  * Ids are taken in turn, so far ids_taken of the ids_given: first all that there are, then those that user
@@ -65,6 +67,15 @@ struct {
 	__type(key, __u32);
 	__type(value, struct hl_file);
 } file_states SEC(".maps");
+
+/* Written by user space only. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, HL_MOVED_LIMIT);
+	__type(key, struct hl_moved_key);
+	__type(value, struct hl_moved);
+} moved_code SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -164,6 +175,7 @@ struct scratch {
 	struct hl_count_key key;
 	struct hl_count count;
 	struct hl_file_key file_key;
+	struct hl_moved_key moved_key;
 	struct hl_process process;
 	struct hl_stack stack;
 	__u64 kernel[HL_MAX_KERNEL_FRAMES];

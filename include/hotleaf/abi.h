@@ -176,17 +176,41 @@ enum hl_table_state {
 #define HL_SLABS      1024
 #define HL_RULES      65536 /* distinct rules over all files; 3,622 ELF files of one host used 5,583 */
 
-/* A file that user space should open, at once: its process may be gone soon. */
+/*
+ * A file that user space should open, at once: its process may be gone soon. With id HL_FILE_NONE a mapping that
+ * is of no file, though its code may be: see struct hl_moved.
+ */
 struct hl_file_event {
 	struct hl_file_key key;
-	__u64 start, end; /* the mapping; both 0: an executable, of which none is known */
-	__u64 offset;     /* of `start` in the file */
+	struct hl_process_key process; /* only of an event of no file */
+	__u64 start, end;              /* the mapping; both 0: an executable, of which none is known */
+	__u64 offset;                  /* of `start` in the file */
 	__u32 id;
 	__u32 tgid;
 	__u32 tid;
 	__u32 reserved;
 	char name[HL_FILE_NAME_LEN]; /* base name as opened, cut */
 };
+
+/*
+ * Code that a process moved from a file to memory of its own, at the same address, as for huge pages: user space
+ * has compared the bytes. It counts while there is a mapping from `start` to `end`, to the byte. The element of
+ * `start` 0 is the process itself, whose mappings were looked at; before `next_event`, in units of 2^20 ns of
+ * boot time, they need not be looked at again.
+ */
+struct hl_moved_key {
+	struct hl_process_key process;
+	__u64 start;
+};
+
+struct hl_moved {
+	__u64 end;
+	__u64 offset; /* of the start in the file */
+	__u32 file;   /* its id */
+	__u32 next_event;
+};
+
+#define HL_MOVED_LIMIT 4096
 
 /* One counter a row; declared here only. */
 enum hl_counter {

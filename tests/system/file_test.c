@@ -260,22 +260,106 @@ HL_TEST(file_renamed_to_anothers_name)
 	folded_done(&folded);
 }
 
-/* As for huge pages: what is between the rest of the file's mappings is the file's. */
-HL_TEST(code_moved_to_anonymous_memory)
+/* ---- code in anonymous memory, as for huge pages -------------------------------------------------------- */
+
+/* The stack of the workload "remap" that runs at @program; its rest is the instruction. */
+#define MOVED_STACK ";_start;([^;]+;)*main;call_moved_work;moved_work;[^;]+ \\[0x[0-9a-f]+\\]$"
+
+static struct folded record_moved(const char *program, const char *how)
 {
-	pid_t pid = start("%s 600", workload("remap"));
+	pid_t pid = start("%s 600 %s", program, how);
 	struct folded folded;
-	uint64_t all;
 
 	(void)usleep(300000);
 	folded = record("-F 499 -d 2 -p %d", (int)pid);
 	stop(pid);
 	check_account(&folded);
-	note_lines(&folded, "moved", 2);
-	all = sum_of(&folded, "^remap;.*[^k]\\]$");
-	CHECK(all > 20);
-	check_at_least("named", sum_of(&folded, ";main;call_moved_work;moved_work;[^;]+ \\[0x[0-9a-f]+\\]$"),
-		       all, 0.95);
+	note_lines(&folded, "^[^;]*;.*[^k]\\]$", 2);
+	CHECK(sum_of(&folded, "^[^;]*;.*[^k]\\]$") > 20);
+	return folded;
+}
+
+static const char *without_frame_pointers(void)
+{
+	return build_workload("remap", "remap.c", "-fomit-frame-pointer -momit-leaf-frame-pointer");
+}
+
+/* Whole, and the same as where nothing was moved. */
+static void check_moved(const char *program, const char *how)
+{
+	struct folded folded = record_moved(program, how), left;
+	uint64_t all = sum_of(&folded, "^remap;.*[^k]\\]$"), both = 0;
+
+	check_at_least("whole stacks", sum_of(&folded, MOVED_STACK), all, 0.95);
+	left = record_moved(program, "none");
+	for (size_t i = 0; i < folded.n; i++)
+		for (size_t k = 0; k < left.n; k++)
+			if (strcmp(folded.lines[i].stack, left.lines[k].stack) == 0)
+				both += folded.lines[i].count;
+	/* To the instruction. */
+	check_at_least("stacks that occur in both", both, folded.total, 0.8);
+	folded_done(&folded);
+	folded_done(&left);
+}
+
+HL_TEST(page_moved_to_anonymous_memory)
+{
+	check_moved(without_frame_pointers(), "part");
+}
+
+HL_TEST(segment_moved_to_anonymous_memory)
+{
+	check_moved(without_frame_pointers(), "all");
+}
+
+HL_TEST(segment_of_another_distance_moved)
+{
+	if (shell("command -v ld.lld >/dev/null"))
+		SKIP("no lld");
+	check_moved(build_workload("remap", "remap.c",
+				   "-fomit-frame-pointer -momit-leaf-frame-pointer -fuse-ld=lld"),
+		    "all");
+}
+
+/* Then it is not the file's code, whatever it looks like: no frame is made up. */
+HL_TEST(segment_changed_where_it_was_moved_to)
+{
+	struct folded folded = record_moved(without_frame_pointers(), "changed");
+
+	CHECK_INT(sum_of(&folded, ";(main|call_moved_work|moved_work);"), 0);
+	folded_done(&folded);
+}
+
+HL_TEST(another_program_after_code_was_moved)
+{
+	char then[256];
+	struct folded folded;
+	uint64_t all;
+
+	(void)snprintf(then, sizeof(then), "all %s 600 20", workload("deep"));
+	folded = record("-F 499 -d 2 -- %s 600 %s", without_frame_pointers(), then);
+	all = sum_of(&folded, ";bottom;");
+	CHECK(all > 100);
+	check_at_least("whole stacks", sum_of(&folded, "^deep;_start;([^;]+;)+main;(descend;){20}bottom;"),
+		       all, 0.9);
+	CHECK_INT(sum_of(&folded, "^deep;.*moved_work"), 0);
+	folded_done(&folded);
+}
+
+HL_TEST(large_pages_of_node)
+{
+	static const char script[] =
+		"const c=require('crypto');for(;;)c.pbkdf2Sync('a','b',20000,32,'sha512')";
+	struct folded folded;
+	uint64_t all;
+
+	if (shell("node --use-largepages=on -e 0 2>&1 | grep -q .; [ $? -eq 1 ]"))
+		SKIP("node has no large pages here");
+	folded = record("-F 499 -d 5 -- node --use-largepages=on -e \"%s\"", script);
+	all = sum_of(&folded, "^node;.*[^k]\\]$");
+	note_lines(&folded, "^node;", 3);
+	CHECK(all > 100);
+	check_at_least("whole stacks", all - sum_of(&folded, "^node;\\[(unwind|truncated)"), all, 0.9);
 	folded_done(&folded);
 }
 

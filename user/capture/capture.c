@@ -228,16 +228,16 @@ int hl_capture_read_files(struct hl_capture *capture, hl_capture_file_fn fn, voi
 	return n < 0 ? n : 0;
 }
 
-int hl_capture_list_files(struct hl_capture *capture, hl_capture_file_fn fn, void *ctx)
+/* Hands on what list_files writes, for all processes or as @options say. How many events, or -errno. */
+static int list(struct hl_capture *capture, const struct bpf_iter_attach_opts *options, hl_capture_file_fn fn,
+		void *ctx)
 {
 	struct hl_file_event events[16]; /* a read that is a multiple of one event never splits one */
 	struct bpf_link *link;
-	int fd, code = 0;
+	int fd, code = 0, listed = 0;
 	ssize_t n;
 
-	if (capture->walk != HL_CAPTURE_WALK_OWN)
-		return 0;
-	link = bpf_program__attach_iter(capture->skel->progs.list_files, NULL);
+	link = bpf_program__attach_iter(capture->skel->progs.list_files, options);
 	if (!link)
 		return -errno;
 	fd = bpf_iter_create(bpf_link__fd(link));
@@ -251,12 +251,32 @@ int hl_capture_list_files(struct hl_capture *capture, hl_capture_file_fn fn, voi
 			code = n < 0 ? -errno : 0;
 			break;
 		}
-		for (size_t i = 0; i < (size_t)n / sizeof(events[0]); i++)
+		for (size_t i = 0; i < (size_t)n / sizeof(events[0]); i++, listed++)
 			fn(ctx, &events[i]);
 	}
 	hl_cleanup_close(&fd);
 	bpf_link__destroy(link);
-	return code;
+	return code ? code : listed;
+}
+
+int hl_capture_list_files(struct hl_capture *capture, hl_capture_file_fn fn, void *ctx)
+{
+	int n = capture->walk == HL_CAPTURE_WALK_OWN ? list(capture, NULL, fn, ctx) : 0;
+
+	return n < 0 ? n : 0;
+}
+
+int hl_capture_list_file(struct hl_capture *capture, pid_t tid, uint64_t start, hl_capture_file_fn fn,
+			 void *ctx)
+{
+	union bpf_iter_link_info one = { .task.tid = (uint32_t)tid };
+	LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &one, .link_info_len = sizeof(one));
+	int n;
+
+	capture->skel->bss->listed_start = start;
+	n = list(capture, &options, fn, ctx);
+	capture->skel->bss->listed_start = 0;
+	return n < 0 ? n : n ? 0 : -ENOENT;
 }
 
 static void read_counters(struct hl_capture *capture, struct hl_counters *ret)

@@ -70,6 +70,12 @@ int hl_capture_read_files(struct hl_capture *capture, hl_capture_file_fn fn, voi
  */
 int hl_capture_list_files(struct hl_capture *capture, hl_capture_file_fn fn, void *ctx);
 /*
+ * Hands @fn the event of the file that the process of thread @tid maps at @start, whether settled or not. 0 or
+ * -errno: -ENOENT if there is no file.
+ */
+int hl_capture_list_file(struct hl_capture *capture, pid_t tid, uint64_t start, hl_capture_file_fn fn,
+			 void *ctx);
+/*
  * No more events for the file with this id: it was opened, or never will be. @state says whether an unwind
  * table may still come (PENDING) or not (NONE). A table that it has goes. From here to
  * hl_capture_reuse_file(), all calls must come from one thread; it may be another than that of the drains.
@@ -87,6 +93,16 @@ int hl_capture_load_table(struct hl_capture *capture, uint32_t id, const void *b
 
 /* HL_TABLE_FIRST: it is loaded. An event of a file that is open and DROPPED asks for its table. */
 enum hl_table_state hl_capture_table_state(const struct hl_capture *capture, uint32_t id);
+
+/*
+ * Says where the code of a mapping in no file comes from, or of start 0 when to ask again: see struct hl_moved. It
+ * takes the place of what was said before. 0 or -errno: -ENOSPC if there is no room, -ESTALE if the file expired.
+ */
+int hl_capture_add_moved(struct hl_capture *capture, const struct hl_moved_key *key,
+			 const struct hl_moved *moved);
+/* Forgets it all of the processes that @is_gone says have ended. How many elements that were. */
+typedef bool (*hl_capture_gone_fn)(void *ctx, const struct hl_process_key *key);
+unsigned int hl_capture_sweep_moved(struct hl_capture *capture, hl_capture_gone_fn is_gone, void *ctx);
 
 /*
  * For captures without an end: forgets the files that no program has met in the last @unused_s seconds, their

@@ -109,6 +109,7 @@ static void delete_entries(struct hl_capture *capture, uint32_t epochs, struct e
 		entries->items[kept++] = *e;
 	}
 	entries->n = kept;
+	hl_moved_drop_expired(capture);
 }
 
 int hl_capture_expire_files(struct hl_capture *capture, unsigned int unused_s, hl_capture_expired_fn fn,

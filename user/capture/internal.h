@@ -71,6 +71,9 @@ void hl_epoch_advance(struct hl_capture *capture);
 /* Whether @id is of no file now: what is said of it comes late. */
 bool hl_files_is_expired(const struct hl_capture *capture, uint32_t id);
 
+/* moved.c: forgets code that was moved out of files that are expired. */
+void hl_moved_drop_expired(struct hl_capture *capture);
+
 /* cpus.c: opens and closes events so that they match the CPUs online. */
 int hl_cpus_update(struct hl_capture *capture, struct hl_err *err);
 void hl_cpus_stop(struct hl_capture *capture);

@@ -222,6 +222,21 @@ static void note_room(struct hl_header *h, const struct hl_capture_stats *stats)
 	hl_header_note(h, h->room_note);
 }
 
+static void note_moved(struct hl_header *h, const struct hl_session *session)
+{
+	uint64_t refused;
+
+	(void)hl_session_moved_code(session, &refused);
+	if (!refused)
+		return;
+	(void)snprintf(
+		h->moved_note, sizeof(h->moved_note),
+		"code that processes moved to anonymous memory is unwound by frame pointers: %llu times "
+		"there was no room to note where it comes from",
+		(unsigned long long)refused);
+	hl_header_note(h, h->moved_note);
+}
+
 /* Of both: the one that makes tables and the one that knows names. */
 static void note_symd(struct hl_header *h, const struct hl_session *session, const struct hl_symd *names)
 {
@@ -320,6 +335,7 @@ void hl_header_fill(struct hl_header *h, const struct hl_session *session,
 	add_notes(h, session, event, window);
 	note_room(h, &stats);
 	add_name_notes(h, counts, kernel);
+	note_moved(h, session);
 	note_symd(h, session, names);
 	add_lines_notes(h, &counts->lines);
 	note_selection(h, counts, hl_session_cgroups(session));

@@ -16,7 +16,7 @@ struct hl_header {
 	struct hl_profile_meta meta;
 	struct hl_loss losses[HL_COUNTER_MAX + HL_WALK_MAX + 16];
 	const char *notes[32];
-	char host[256], kernel[256], walk_note[400], room_note[200];
+	char host[256], kernel[256], walk_note[400], room_note[200], moved_note[200];
 	char refused_note[400], missing_note[400], damaged_note[120], kernel_note[400], symd_note[300];
 	char lines_note[640], lines_missing_note[400], code_note[700], fetch_note[560];
 	char selection_note[160], containers_note[400];

@@ -17,6 +17,7 @@
 #include "command/tiers.h"
 #include "process/codefiles.h"
 #include "process/files.h"
+#include "process/moved.h"
 #include "process/vdso.h"
 #include "profile/profile.h"
 #include "symd/client.h"
@@ -35,7 +36,7 @@ static struct hl_symd_query query_of(const struct hl_places *places, uint64_t fr
 {
 	struct hl_symd_query q;
 
-	frame = hl_code_files_translate(places->resolve->code_files, frame, process);
+	frame = hl_moved_code_translate(places->resolve->moved, frame, process);
 	memset(&q, 0, sizeof(q)); /* compared by its bytes */
 	if (hl_frame_is_kernel(frame)) {
 		q.place = HL_SYMD_KERNEL;

@@ -238,6 +238,7 @@ static uint32_t fetch_ms(const struct hl_recording_options *options)
 
 static int build_profile(struct hl_recording *run, struct hl_err *err)
 {
+	uint64_t refused;
 	struct hl_kernel_names kernel = { 0 };
 	struct utsname uts = { .nodename = "" };
 	struct hl_resolve resolve = {
@@ -247,6 +248,7 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 		.window = &run->window,
 		.files = hl_session_files(run->session),
 		.code_files = hl_session_code_files(run->session),
+		.moved = hl_session_moved_code(run->session, &refused),
 		.until_ns = hl_session_times(run->session).end_monotonic_ns,
 		.instructions = !run->config->no_instructions,
 		.loops = run->config->loops,

@@ -16,6 +16,7 @@ struct hl_code_files;
 struct hl_exes;
 struct hl_files;
 struct hl_kernel_names;
+struct hl_moved_code;
 struct hl_profile;
 struct hl_selection;
 struct hl_symd;
@@ -26,6 +27,7 @@ struct hl_resolve {
 	const struct hl_window *window;
 	const struct hl_files *files;
 	const struct hl_code_files *code_files;
+	const struct hl_moved_code *moved;
 	uint64_t until_ns; /* CLOCK_MONOTONIC: when sampling ended; code made later is none of ours */
 	struct hl_symd *symd;
 	struct hl_cache *cache;         /* of what is read for lines; NULL: none */

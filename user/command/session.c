@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "command/moved_code.h"
 #include "command/privileges.h"
 #include "process/cgroup.h"
 #include "process/codefiles.h"
@@ -53,6 +54,7 @@ struct hl_session {
 	struct ids waiting;     /* open files whose table is to be loaded */
 	struct ids lost;        /* files that could not be opened yet */
 	bool lost_again;        /* one of them was sampled again */
+	struct hl_moved_watch *moved;
 	uint64_t searched_ns;
 	pthread_t opener;
 	bool opener_runs;
@@ -145,8 +147,13 @@ static void on_mapped_file(void *ctx, const struct hl_file_event *event)
 	const struct hl_open_file *file = hl_files_get(session->files, event->id);
 	bool was_open = file && file->state == HL_FILE_OPEN;
 	bool was_lost = file && file->state == HL_FILE_FAILED;
-	enum hl_file_state state = hl_files_open(session->files, event);
+	enum hl_file_state state;
 
+	if (event->id == HL_FILE_NONE) {
+		hl_moved_watch_take(session->moved, event);
+		return;
+	}
+	state = hl_files_open(session->files, event);
 	/* Either its table was dropped, or the event was under way when the file was settled: then all stays. */
 	if (was_open) {
 		if (hl_capture_table_state(session->capture, event->id) == HL_TABLE_DROPPED)
@@ -232,6 +239,7 @@ static void *run_opener(void *ctx)
 {
 	struct hl_session *session = ctx;
 	uint64_t one = 1;
+	bool more;
 	struct hl_err err = { "" };
 	struct pollfd fds[2] = { { .fd = hl_capture_files_fd(session->capture), .events = POLLIN },
 				 { .fd = session->stop_fd, .events = POLLIN } };
@@ -248,7 +256,8 @@ static void *run_opener(void *ctx)
 		(void)hl_capture_read_files(session->capture, on_file, session);
 		search_lost(session);
 		load_next(session);
-		(void)poll(fds, 2, session->waiting.n ? 0 : 1000);
+		more = hl_moved_watch_next(session->moved) || session->waiting.n;
+		(void)poll(fds, 2, more ? 0 : 1000);
 	} while (!(fds[1].revents & POLLIN));
 	(void)hl_capture_read_files(session->capture, on_file, session);
 	return NULL;
@@ -280,9 +289,12 @@ int hl_session_new(const struct hl_capture_options *options, const struct hl_sym
 		session->ready_fd = eventfd(0, EFD_CLOEXEC);
 		session->files = hl_files_new(session->proc_fd);
 		session->code_files = hl_code_files_new(session->proc_fd);
+		session->moved = hl_moved_watch_new(session->proc_fd, session->capture, session->files,
+						    on_file, session);
 		if (hl_capture_walk(session->capture, &why) == HL_CAPTURE_WALK_KERNEL)
 			session->maps = hl_maps_new(session->proc_fd, session->files);
-		if (session->stop_fd < 0 || session->ready_fd < 0 || !session->files || !session->code_files)
+		if (session->stop_fd < 0 || session->ready_fd < 0 || !session->files ||
+		    !session->code_files || !session->moved)
 			code = hl_err_set(err, -ENOMEM, "no memory for the capture");
 	}
 	if (!code) {
@@ -317,6 +329,7 @@ void hl_session_free(struct hl_session *session)
 	hl_code_files_free(session->code_files);
 	hl_cgroups_free(session->cgroups);
 	hl_exes_free(session->exes);
+	hl_moved_watch_free(session->moved);
 	hl_maps_free(session->maps);
 	hl_files_free(session->files);
 	hl_symd_free(session->symd);
@@ -381,7 +394,6 @@ int hl_session_stop(struct hl_session *session, struct hl_window *window, struct
 	code = hl_session_drain(session, window, err);
 	if (!code)
 		code = hl_session_drain(session, window, err);
-	hl_code_files_match(session->code_files, session->files);
 	session->times.process_cpu_ns = process_cpu_ns(session) - session->started_cpu_ns;
 	return code;
 }
@@ -409,6 +421,12 @@ struct hl_cgroups *hl_session_cgroups(const struct hl_session *session)
 struct hl_exes *hl_session_exes(const struct hl_session *session)
 {
 	return session->exes;
+}
+
+const struct hl_moved_code *hl_session_moved_code(const struct hl_session *session, uint64_t *ret_refused)
+{
+	*ret_refused = hl_moved_watch_refused(session->moved);
+	return hl_moved_watch_found(session->moved);
 }
 
 void hl_session_symd_stats(const struct hl_session *session, struct hl_symd_stats *ret)

@@ -13,6 +13,7 @@ struct hl_cgroups;
 struct hl_code_files;
 struct hl_exes;
 struct hl_files;
+struct hl_moved_code;
 struct hl_symd_options;
 struct hl_symd_stats;
 
@@ -47,6 +48,8 @@ const struct hl_code_files *hl_session_code_files(const struct hl_session *sessi
 struct hl_cgroups *hl_session_cgroups(const struct hl_session *session);
 /* The same of executables. */
 struct hl_exes *hl_session_exes(const struct hl_session *session);
+/* Code that processes moved out of files, and how much of it is walked as code of no file for want of room. */
+const struct hl_moved_code *hl_session_moved_code(const struct hl_session *session, uint64_t *ret_refused);
 
 /* When sampling began and ended, since the epoch; and the CPU time that this process used in between. */
 struct hl_session_times {

@@ -15,14 +15,10 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/str.h"
-#include "process/files.h"
 #include "process/proc.h"
 
 /* Each process holds two descriptors at most. */
 enum { MAX_PROCESSES = 2048, MAX_THREADS = 64 };
-
-/* Clock ticks of /proc/PID/stat are hundredths of a second on every Linux. */
-#define TICK_NS UINT64_C(10000000)
 
 struct hl_code_files {
 	struct hl_code_process *items; /* number - 1 */
@@ -113,25 +109,6 @@ struct view {
 	uint64_t ns_pid; /* its number in the innermost pid namespace */
 };
 
-/* Whether /proc/PID is still the process of @key: numbers are used again. */
-static bool is_same_process(int dir_fd, const struct hl_process_key *key)
-{
-	_cleanup_free_ char *stat = NULL;
-	const char *at;
-	uint64_t ticks;
-
-	if (hl_read_file_at(dir_fd, "stat", 4096, &stat, NULL))
-		return false;
-	/* The name in parentheses may hold anything; field 22 is the 20th behind it. */
-	at = strrchr(stat, ')');
-	for (int field = 0; at && field < 20; field++)
-		at = strchr(at + 1, ' ');
-	if (!at)
-		return false;
-	ticks = strtoull(at + 1, NULL, 10);
-	return ticks == key->start_time / TICK_NS;
-}
-
 /* The last number of a line "NAME:\tNUMBER…" of a status file; false if there is no such line. */
 static bool number_of(const char *status, const char *name, bool last, uint64_t *ret)
 {
@@ -204,7 +181,7 @@ static bool view_process(const struct hl_code_files *files, const struct hl_proc
 
 	(void)snprintf(name, sizeof(name), "%u", key->tgid);
 	process_fd = openat(files->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (process_fd < 0 || !is_same_process(process_fd, key))
+	if (process_fd < 0 || !hl_proc_started(process_fd, key->start_time))
 		return false;
 	if (!look_through(process_fd, view))
 		return look_through_threads(process_fd, view);
@@ -252,7 +229,6 @@ static bool is_jitdump(const char *path)
 
 /* What the mappings of a process tell. */
 struct mapped {
-	struct hl_remapped_finder remapped;
 	uint64_t dump_start, dump_end;
 	char dump_path[PATH_MAX]; /* of the first jitdump, "" if there is none */
 };
@@ -261,7 +237,6 @@ static bool take_mapping(void *ctx, const struct hl_proc_mapping *mapping)
 {
 	struct mapped *mapped = ctx;
 
-	hl_remapped_take(&mapped->remapped, mapping);
 	if (mapped->dump_path[0] || !mapping->exec || !is_jitdump(mapping->path) ||
 	    strlen(mapping->path) >= sizeof(mapped->dump_path))
 		return true;
@@ -303,23 +278,6 @@ static void take_file(struct hl_code_process *process, enum hl_code_file_kind ki
 	process->refused[kind] = fd < 0 && fd != -ENOENT && fd != -ENOTDIR && fd != -ESRCH;
 }
 
-static void take_remapped(const struct view *view, const struct mapped *mapped,
-			  struct hl_code_process *process)
-{
-	process->n_remapped = 0;
-	for (size_t i = 0; i < mapped->remapped.n; i++) {
-		struct hl_remapped r = mapped->remapped.found[i];
-		_cleanup_close_ int fd = open_mapped(view, r.beside_start, r.beside_end);
-		struct stat st;
-
-		if (fd < 0 || fstat(fd, &st))
-			continue;
-		r.device = st.st_dev;
-		r.inode = st.st_ino;
-		process->remapped[process->n_remapped++] = r;
-	}
-}
-
 /* Looks for what is not there yet: in this round, and then in one twice as far away each time. */
 static void look(const struct hl_code_files *files, struct hl_code_process *process)
 {
@@ -328,7 +286,6 @@ static void look(const struct hl_code_files *files, struct hl_code_process *proc
 
 	if (view_process(files, &process->key, &view)) {
 		(void)hl_proc_maps(view.dir_fd, "maps", take_mapping, &mapped);
-		take_remapped(&view, &mapped, process);
 		if (process->fds[HL_CODE_PERF_MAP] < 0)
 			take_file(process, HL_CODE_PERF_MAP, open_perf_map(&view));
 		if (process->fds[HL_CODE_JITDUMP] < 0)
@@ -342,48 +299,6 @@ static void look(const struct hl_code_files *files, struct hl_code_process *proc
 }
 
 /* ---- all of them --------------------------------------------------------------------------------------- */
-
-/* The open file of that device and inode; 0: none. */
-static uint32_t id_of_file(const struct hl_files *files, const struct hl_remapped *remapped)
-{
-	for (uint32_t id = HL_FILE_FIRST; id < hl_files_end(files); id++) {
-		const struct hl_open_file *file = hl_files_get(files, id);
-		struct stat st;
-
-		if (file && file->state == HL_FILE_OPEN && fstat(file->fd, &st) == 0 &&
-		    st.st_dev == remapped->device && st.st_ino == remapped->inode)
-			return id;
-	}
-	return 0;
-}
-
-void hl_code_files_match(struct hl_code_files *code_files, const struct hl_files *files)
-{
-	for (size_t i = 0; i < code_files->n; i++)
-		for (size_t k = 0; k < code_files->items[i].n_remapped; k++) {
-			struct hl_remapped *r = &code_files->items[i].remapped[k];
-
-			r->file = id_of_file(files, r);
-		}
-}
-
-uint64_t hl_code_files_translate(const struct hl_code_files *files, uint64_t frame,
-				 const struct hl_process_key *key)
-{
-	uint64_t address = frame & ~HL_FRAME_RAW;
-	const struct hl_code_process *process;
-
-	if (!hl_frame_is_raw_user(frame))
-		return frame;
-	process = find(files, key);
-	for (size_t i = 0; process && i < process->n_remapped; i++) {
-		const struct hl_remapped *r = &process->remapped[i];
-
-		if (address >= r->start && address < r->end && r->file)
-			return (uint64_t)r->file << HL_FRAME_FILE_SHIFT | (address - r->start + r->offset);
-	}
-	return frame;
-}
 
 static void note(struct hl_code_files *files, const struct hl_process_key *key)
 {

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "process/remapped.h"
 #include "sample/window.h"
 
 /*
@@ -24,9 +23,7 @@ enum hl_code_file_kind {
 
 struct hl_code_process {
 	struct hl_process_key key;
-	int fds[HL_CODE_KINDS]; /* -1: not there, or not yet */
-	struct hl_remapped remapped[HL_REMAPPED_MAX];
-	size_t n_remapped;
+	int fds[HL_CODE_KINDS];      /* -1: not there, or not yet */
 	bool refused[HL_CODE_KINDS]; /* one is there, but it is no regular file, or another user's */
 	uint32_t looks;              /* how often it was looked for what is not there yet */
 	uint32_t next_look;          /* the round of hl_code_files_look() of the next time */
@@ -34,7 +31,6 @@ struct hl_code_process {
 };
 
 struct hl_code_files;
-struct hl_files;
 
 /* Opens below @proc_fd, an open /proc, which stays the caller's. NULL: no memory. */
 struct hl_code_files *hl_code_files_new(int proc_fd);
@@ -51,12 +47,6 @@ void hl_code_files_look(struct hl_code_files *files, const struct hl_window *win
 uint32_t hl_code_files_number(const struct hl_code_files *files, const struct hl_process_key *key);
 /* The process of that number; NULL from the first number on that is none's. */
 const struct hl_code_process *hl_code_files_get(const struct hl_code_files *files, uint32_t number);
-
-/* Says which of @files the code is that processes moved to anonymous memory. Before names are asked. */
-void hl_code_files_match(struct hl_code_files *code_files, const struct hl_files *files);
-/* @frame of process @key, of its file if it is a raw address that was moved out of one; else as it is. */
-uint64_t hl_code_files_translate(const struct hl_code_files *files, uint64_t frame,
-				 const struct hl_process_key *key);
 
 /* Processes that were not noted, as there are too many; each sample of one counts. */
 uint64_t hl_code_files_dropped(const struct hl_code_files *files);

@@ -12,6 +12,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
+
+/* Clock ticks of /proc/PID/stat are hundredths of a second on every Linux. */
+#define TICK_NS UINT64_C(10000000)
 
 int hl_proc_each(int proc_fd, void (*each)(void *ctx, pid_t pid), void *ctx)
 {
@@ -29,6 +33,20 @@ int hl_proc_each(int proc_fd, void (*each)(void *ctx, pid_t pid), void *ctx)
 		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
 			each(ctx, (pid_t)strtol(entry->d_name, NULL, 10));
 	return 0;
+}
+
+bool hl_proc_started(int dir_fd, uint64_t start_time)
+{
+	_cleanup_free_ char *stat = NULL;
+	const char *at;
+
+	if (hl_read_file_at(dir_fd, "stat", 4096, &stat, NULL))
+		return false;
+	/* The name in parentheses may hold anything; field 22 is the 20th behind it. */
+	at = strrchr(stat, ')');
+	for (int field = 0; at && field < 20; field++)
+		at = strchr(at + 1, ' ');
+	return at && strtoull(at + 1, NULL, 10) == start_time / TICK_NS;
 }
 
 static bool parse_line(char *line, struct hl_proc_mapping *ret)

@@ -13,6 +13,12 @@ struct stat;
 /* Calls @each for every process there is. 0 or -errno. */
 int hl_proc_each(int proc_fd, void (*each)(void *ctx, pid_t pid), void *ctx);
 
+/*
+ * Whether @dir_fd, an open /proc/PID, is of the process whose first thread started @start_time ns after boot:
+ * numbers are used again.
+ */
+bool hl_proc_started(int dir_fd, uint64_t start_time);
+
 /* A line of a maps file. */
 struct hl_proc_mapping {
 	uint64_t start, end;
