@@ -76,9 +76,13 @@ static int follow_tables(struct hl_paths *p)
 	for (at = p->begin + 1; at < p->end && r == 0 && !p->is_wrong && !p->is_again; at++) {
 		if (p->has_two_tables || hl_paths_is_beginning(p, at))
 			break;
-		if (p->marks[at] != HL_MARK_UNSEEN)
+		if (p->marks[at] != HL_MARK_UNSEEN) {
+			if (p->budget == 0)
+				return -E2BIG;
+			p->budget -= p->marks[at] >= HL_MARK_FRAMES;
 			continue;
-		skipped = hl_paths_filling(p, at, p->end);
+		}
+		skipped = hl_paths_filling(p, at, p->end - at < MAX_FILLING ? p->end : at + MAX_FILLING);
 		if (skipped > at) {
 			at = skipped - 1;
 			continue;

@@ -311,7 +311,7 @@ static int leave(struct hl_paths *p, struct hl_paths_edge *e, struct hl_frame *f
 	mark = hl_paths_mark(p, frame);
 	if (mark < 0)
 		return mark;
-	e->to = hl_paths_filling(p, e->to, end);
+	e->to = hl_paths_filling(p, e->to, end - e->to < MAX_FILLING ? end : e->to + MAX_FILLING);
 	if (e->to == end)
 		return 0;
 	*e = (struct hl_paths_edge){ .to = e->to,

@@ -35,6 +35,7 @@ enum {
 	NO_ENTRY = UINT32_MAX - 1,
 	NO_PARITY = 255,
 	FUNCTION_ALIGNMENT = 16, /* of compilers */
+	MAX_FILLING = 4096,      /* bytes that are passed over without counting them */
 };
 
 struct hl_paths_edge {
