@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "fuzzing.h"
+#include "symbol/codelines.h"
 #include "symbol/codemap.h"
 #include "symbol/jitdump.h"
 #include "symbol/perfmap.h"
@@ -25,18 +26,19 @@ static void ask(struct hl_code_map *map)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct hl_code_map *map = hl_code_map_new();
+	struct hl_code_lines *lines = hl_code_lines_new();
 	struct hl_perf_map *perf_map = hl_perf_map_new();
 	struct hl_jit_dump *jit_dump = hl_jit_dump_new();
 	size_t first;
 	int fd;
 
-	MUST(map && perf_map && jit_dump);
+	MUST(map && lines && perf_map && jit_dump);
 	if (size > 3) {
 		first = (data[1] | (size_t)data[2] << 8) % (size - 2);
 		fd = fuzz_file(data + 3, first < size - 3 ? first : size - 3);
 		for (int go = 0; go < 2; go++) {
 			if (data[0] & 1)
-				(void)hl_jit_dump_read(jit_dump, fd, data[0] & 2 ? 100 : 0, map, NULL);
+				(void)hl_jit_dump_read(jit_dump, fd, data[0] & 2 ? 100 : 0, map, lines, NULL);
 			else
 				(void)hl_perf_map_read(perf_map, fd, map, NULL);
 			ask(map);
@@ -45,6 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(void)close(fd);
 	}
 	hl_code_map_free(map);
+	hl_code_lines_free(lines);
 	hl_perf_map_free(perf_map);
 	hl_jit_dump_free(jit_dump);
 	return 0;

@@ -63,6 +63,23 @@ HL_TEST(names_of_a_jitdump)
 	check_names_of("60 dumped dump", "dumped");
 }
 
+HL_TEST(lines_of_a_jitdump)
+{
+	pid_t pid = start_jit("60 lined dump lines");
+	struct folded folded;
+	uint64_t all;
+
+	(void)usleep(300000);
+	folded = record("-F 499 -d 2 -p %d --lines", (int)pid);
+	end_jit(pid);
+	all = sum_of(&folded, ";lined inner_\\[j\\];");
+	CHECK(all > 20);
+	check_at_least("called in line 77",
+		       sum_of(&folded, ";lined outer at outer.x:77_\\[j\\];lined inner_\\[j\\];[^;]+$"), all,
+		       0.97);
+	folded_done(&folded);
+}
+
 HL_TEST(names_of_a_deleted_jitdump)
 {
 	pid_t pid = start_jit("60 gone dump");

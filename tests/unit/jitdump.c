@@ -11,23 +11,27 @@
 #include "base/str.h"
 #include "elfwriter.h"
 #include "harness.h"
+#include "symbol/codelines.h"
 #include "symbol/codemap.h"
 #include "symbol/symbol.h"
 
 static struct hl_code_map *code;
+static struct hl_code_lines *lines;
 static struct hl_jit_dump *dump;
 static struct hl_err err;
 
 static void begin(void)
 {
 	code = hl_code_map_new();
+	lines = hl_code_lines_new();
 	dump = hl_jit_dump_new();
-	CHECK(code && dump);
+	CHECK(code && lines && dump);
 }
 
 static void end(void)
 {
 	hl_code_map_free(code);
+	hl_code_lines_free(lines);
 	hl_jit_dump_free(dump);
 }
 
@@ -102,7 +106,7 @@ static int read_dump(int fd, uint64_t until)
 {
 	CHECK_INT(write(fd, bytes.data, bytes.len), bytes.len);
 	hl_str_clear(&bytes);
-	return hl_jit_dump_read(dump, fd, until, code, &err);
+	return hl_jit_dump_read(dump, fd, until, code, lines, &err);
 }
 
 HL_TEST(records_of_a_jitdump)
@@ -228,4 +232,109 @@ HL_TEST(a_jitdump_of_moves)
 	CHECK_STR(at(0x100000), "f 100000+1");
 	close(fd);
 	end();
+}
+
+/* ---- lines ---------------------------------------------------------------------------------------------- */
+
+static void put_info(uint64_t address, unsigned int n_entries, size_t size)
+{
+	put_prefix(2, 16 + size, 10);
+	put(address, 8);
+	put(n_entries, 8);
+}
+
+static void put_entry(uint64_t address, uint32_t line, const char *file)
+{
+	put(address, 8);
+	put(line, 4);
+	put(7, 4);
+	hl_str_add(&bytes, file, strlen(file) + 1);
+}
+
+static const char *line_at(uint64_t start, uint64_t address)
+{
+	static char text[128];
+	struct hl_code_line line;
+
+	if (!hl_code_lines_find(lines, start, address, &line))
+		return "-";
+	(void)snprintf(text, sizeof(text), "%s:%u", line.file, line.line);
+	return text;
+}
+
+HL_TEST(lines_of_a_jitdump)
+{
+	int fd = ew_file("", 0);
+
+	begin();
+	put_header(EM_X86_64, 5, 0);
+	put_info(0x1000, 4, 20 + 20 + 18 + 19);
+	put_entry(0x1000, 5, "a.c"); /* in any order, and a name may be that of the entry before */
+	put_entry(0x1020, 9, "b.h");
+	put_entry(0x1010, 8, "\xff");
+	put_entry(0x1030, 0, "no"); /* none */
+	put_load(10, 0x1000, 0x40, "f");
+	CHECK_INT(read_dump(fd, 100), 0);
+	CHECK_STR(at(0x1000), "f 1000+40");
+	CHECK_STR(line_at(0x1000, 0x1000), "a.c:5");
+	CHECK_STR(line_at(0x1000, 0x100f), "a.c:5");
+	CHECK_STR(line_at(0x1000, 0x1010), "b.h:8");
+	CHECK_STR(line_at(0x1000, 0x103f), "b.h:9");
+	CHECK_STR(line_at(0x2000, 0x1000), "-");
+	put_move(11, 0x1000, 0x5000, 0x40);
+	CHECK_INT(read_dump(fd, 100), 0);
+	CHECK_STR(line_at(0x5000, 0x5011), "b.h:8");
+	/* Other code at the old place, of which nothing is told. */
+	put_load(12, 0x1000, 0x40, "g");
+	CHECK_INT(read_dump(fd, 100), 0);
+	CHECK_STR(line_at(0x1000, 0x1010), "-");
+	CHECK_STR(line_at(0x5000, 0x5011), "b.h:8");
+	CHECK_INT(hl_code_map_counts(code).damaged, 0);
+	close(fd);
+	end();
+}
+
+/* Told as if an ELF header stood in front of the code; and for baseline code, as places in the bytecode. */
+HL_TEST(lines_as_v8_tells_them)
+{
+	int fd = ew_file("", 0);
+
+	begin();
+	put_header(EM_X86_64, 5, 0);
+	put_info(0x1000, 2, 21 + 18);
+	put_entry(0x1040, 5, "a.js");
+	put_entry(0x1050, 6, "\xff");
+	put_load(10, 0x1000, 0x40, "JS:*f a.js:1:1");
+	put_info(0x2000, 1, 21);
+	put_entry(0x2040, 5, "a.js");
+	put_load(10, 0x2000, 0x40, "JS:^f a.js:1:1");
+	CHECK_INT(read_dump(fd, 100), 0);
+	CHECK_STR(line_at(0x1000, 0x1000), "a.js:5");
+	CHECK_STR(line_at(0x1000, 0x1010), "a.js:6");
+	CHECK_STR(line_at(0x2000, 0x2010), "-");
+	close(fd);
+	end();
+}
+
+/* Lines that run into nonsense are none at all, and counted; what comes behind them is read. */
+HL_TEST(damaged_lines_of_a_jitdump)
+{
+	for (int i = 0; i < 5; i++) {
+		int fd = ew_file("", 0);
+
+		begin();
+		put_header(EM_X86_64, 5, 0);
+		put_info(0x1000, i == 0 ? 3 : 2, 2 * 20);
+		put_entry(i == 1 ? 0xfff : 0x1000, 5, "a.c");
+		put_entry(i == 2 ? UINT64_C(0xc80875b737ffb480) : 0x1010, i == 3 ? 3036549308 : 6, "b.c");
+		if (i == 4)
+			bytes.data[bytes.len - 1] = 'c'; /* a name without an end */
+		put_load(10, 0x1000, 0x40, "f");
+		CHECK_INT(read_dump(fd, 100), 0);
+		CHECK_STR(at(0x1000), "f 1000+40");
+		CHECK_STR(line_at(0x1000, 0x1000), "-");
+		CHECK_INT(hl_code_map_counts(code).damaged, 1);
+		close(fd);
+		end();
+	}
 }

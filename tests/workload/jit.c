@@ -8,6 +8,7 @@
  *   file     the code lies in a memfd, private and writable
  *   rewrite  after half of the time the inner function is another one at the same address
  *   late     the names come after half of the time, a torn line first
+ *   lines    the dump tells source lines of the outer function
  *   remove   what was written is removed in the end
  *   orphan   a second thread runs the code; the first one has ended
  */
@@ -104,6 +105,23 @@ static void write_load(FILE *f, uint64_t address, uint64_t size, const char *par
 	(void)fwrite((char *)address, size, 1, f);
 }
 
+/* Line 77 of outer.x is where the outer function, which comes next, calls. */
+static void write_lines(FILE *f)
+{
+	uint32_t prefix[2] = { 2, 32 + 2 * 24 }, line[4] = { 70, 0, 77, 0 };
+	uint64_t time = (uint64_t)(now() * 1e9), body[2] = { (uint64_t)CODE, 2 };
+	uint64_t places[2] = { (uint64_t)CODE, (uint64_t)CODE + 4 };
+
+	(void)fwrite(prefix, sizeof(prefix), 1, f);
+	(void)fwrite(&time, sizeof(time), 1, f);
+	(void)fwrite(body, sizeof(body), 1, f);
+	for (int i = 0; i < 2; i++) {
+		(void)fwrite(&places[i], 8, 1, f);
+		(void)fwrite(&line[2 * i], 8, 1, f);
+		(void)fwrite("outer.x", 8, 1, f);
+	}
+}
+
 static bool write_dump(void)
 {
 	uint32_t header[6] = { 0x4a695444, 1, 40, EM_X86_64, 0, (uint32_t)getpid() };
@@ -116,6 +134,8 @@ static bool write_dump(void)
 		return false;
 	(void)fwrite(header, sizeof(header), 1, f);
 	(void)fwrite(times, sizeof(times), 1, f);
+	if (word("lines"))
+		write_lines(f);
 	write_load(f, (uint64_t)CODE, sizeof(outer), "outer");
 	write_load(f, (uint64_t)CODE + INNER, sizeof(imul), "inner");
 	return fclose(f) == 0;

@@ -84,6 +84,11 @@ void hl_code_map_count_damaged(struct hl_code_map *map)
 	map->counts.damaged++;
 }
 
+void hl_code_map_count_dropped(struct hl_code_map *map)
+{
+	map->counts.dropped++;
+}
+
 void hl_code_map_set_left(struct hl_code_map *map, uint64_t bytes)
 {
 	map->counts.left = bytes;

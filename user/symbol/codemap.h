@@ -43,6 +43,7 @@ struct hl_code_counts {
 };
 struct hl_code_counts hl_code_map_counts(const struct hl_code_map *map);
 void hl_code_map_count_damaged(struct hl_code_map *map);
+void hl_code_map_count_dropped(struct hl_code_map *map);
 void hl_code_map_set_left(struct hl_code_map *map, uint64_t bytes);
 /* Bytes of memory held. */
 size_t hl_code_map_memory(const struct hl_code_map *map);

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "symbol/codelines.h"
 #include "symbol/codemap.h"
 #include "symbol/jitdump.h"
 #include "symbol/perfmap.h"
@@ -19,6 +20,7 @@ struct hl_symd_process {
 	struct hl_code_map *code[HL_SYMD_MAP_KINDS];
 	struct hl_perf_map *perf_map;
 	struct hl_jit_dump *jit_dump;
+	struct hl_code_lines *lines; /* of the jitdump */
 };
 
 static void process_free(struct hl_symd_process *process)
@@ -29,6 +31,7 @@ static void process_free(struct hl_symd_process *process)
 		hl_code_map_free(process->code[kind]);
 	hl_perf_map_free(process->perf_map);
 	hl_jit_dump_free(process->jit_dump);
+	hl_code_lines_free(process->lines);
 	free(process);
 }
 
@@ -50,7 +53,8 @@ static struct hl_symd_process *process_new(void)
 	process->code[HL_SYMD_JITDUMP] = hl_code_map_new();
 	process->perf_map = hl_perf_map_new();
 	process->jit_dump = hl_jit_dump_new();
-	if (process->code[0] && process->code[1] && process->perf_map && process->jit_dump)
+	process->lines = hl_code_lines_new();
+	if (process->code[0] && process->code[1] && process->perf_map && process->jit_dump && process->lines)
 		return process;
 	process_free(process);
 	return NULL;
@@ -84,10 +88,11 @@ int hl_symd_maps_read(struct hl_symd_maps *maps, uint32_t number, int fd, const 
 	if (!process)
 		return hl_err_set(err, -ENOMEM, "no room for the code of process %u", number);
 	code = process->code[map->kind];
-	maps->memory -= hl_code_map_memory(code);
-	r = map->kind == HL_SYMD_PERF_MAP ? hl_perf_map_read(process->perf_map, fd, code, err)
-					  : hl_jit_dump_read(process->jit_dump, fd, map->until_ns, code, err);
-	maps->memory += hl_code_map_memory(code);
+	maps->memory -= hl_code_map_memory(code) + hl_code_lines_memory(process->lines);
+	r = map->kind == HL_SYMD_PERF_MAP
+		    ? hl_perf_map_read(process->perf_map, fd, code, err)
+		    : hl_jit_dump_read(process->jit_dump, fd, map->until_ns, code, process->lines, err);
+	maps->memory += hl_code_map_memory(code) + hl_code_lines_memory(process->lines);
 	counts = hl_code_map_counts(code);
 	*ret = (struct hl_symd_map_counts){ counts.told, counts.damaged, counts.dropped, counts.left };
 	return r;
@@ -105,4 +110,12 @@ bool hl_symd_maps_find(const struct hl_symd_maps *maps, uint32_t number, uint64_
 		return true;
 	*ret_kind = HL_SYMD_PERF_MAP;
 	return hl_code_map_find(process->code[HL_SYMD_PERF_MAP], address, ret);
+}
+
+bool hl_symd_maps_find_line(const struct hl_symd_maps *maps, uint32_t number, uint64_t start,
+			    uint64_t address, struct hl_code_line *ret)
+{
+	const struct hl_symd_process *process = number < maps->n ? maps->items[number] : NULL;
+
+	return process && hl_code_lines_find(process->lines, start, address, ret);
 }

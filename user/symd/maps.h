@@ -10,6 +10,7 @@
 
 #include <hotleaf/symd.h>
 
+struct hl_code_line;
 struct hl_code_symbol;
 struct hl_err;
 
@@ -29,5 +30,9 @@ int hl_symd_maps_read(struct hl_symd_maps *maps, uint32_t number, int fd, const 
 /* What covers @address in process @number, and which kind of file told it. */
 bool hl_symd_maps_find(const struct hl_symd_maps *maps, uint32_t number, uint64_t address,
 		       struct hl_code_symbol *ret, enum hl_symd_map_kind *ret_kind);
+
+/* The source line of @address in code that begins at @start, as a jitdump told. */
+bool hl_symd_maps_find_line(const struct hl_symd_maps *maps, uint32_t number, uint64_t start,
+			    uint64_t address, struct hl_code_line *ret);
 
 #endif

@@ -10,12 +10,14 @@
 #include "base/str.h"
 #include "elf/elf.h"
 #include "insn/insn.h"
+#include "symbol/codelines.h"
 #include "symbol/codemap.h"
 #include "symbol/demangle.h"
 #include "symbol/inlines.h"
 #include "symbol/kallsyms.h"
 #include "symbol/symbol.h"
 #include "symd/files.h"
+#include "symd/irqs.h"
 #include "symd/maps.h"
 
 enum { TARGET_NAME_MAX = 256 };
@@ -54,7 +56,7 @@ struct function {
 	const char *kernel_name, *module;
 	const char *told_name; /* of made code, inlined functions */
 	size_t told_len;
-	bool named;
+	bool named, is_jitted; /* is_jitted: a jitdump told of it */
 };
 
 /* Keys of names of made code; file numbers stay below the one, kernel addresses have the sign bit set. */
@@ -85,7 +87,8 @@ static bool find_made_code(const struct place *place, uint64_t address, struct f
 					 (uint64_t)place->file << 32 | code.id,
 				  .told_name = code.name,
 				  .told_len = code.len,
-				  .named = true };
+				  .named = true,
+				  .is_jitted = kind == HL_SYMD_JITDUMP };
 	return true;
 }
 
@@ -163,11 +166,12 @@ static int intern_name(struct batch *b, const struct place *place, const struct 
 	return 0;
 }
 
-static int intern_path(struct batch *b, const struct place *place, const struct hl_inlines_frame *frame,
-		       uint32_t *ret_offset, uint32_t *ret_len)
+/* The path of @frame, of a file or, with MAP_KEY for @space, of a process. */
+static int intern_path(struct batch *b, uint64_t space, const struct place *place,
+		       const struct hl_inlines_frame *frame, uint32_t *ret_offset, uint32_t *ret_len)
 {
 	uint32_t found;
-	int r = find_seen(b, PATH_KEY | (uint64_t)place->file << 32 | frame->file_id, &found);
+	int r = find_seen(b, space | PATH_KEY | (uint64_t)place->file << 32 | frame->file_id, &found);
 
 	if (r < 0)
 		return r;
@@ -195,7 +199,7 @@ static int add_inlined(struct batch *b, const struct place *place, const struct 
 	*inlined = (struct hl_symd_inlined){ .line = b->lines ? caller->line : 0 };
 	r = intern_name(b, place, &f, &inlined->name, &inlined->name_len);
 	if (r == 0 && b->lines)
-		r = intern_path(b, place, caller, &inlined->file, &inlined->file_len);
+		r = intern_path(b, 0, place, caller, &inlined->file, &inlined->file_len);
 	return r;
 }
 
@@ -207,7 +211,7 @@ static int locate_answer(struct batch *b, const struct place *place, struct hl_s
 	int r = 0;
 
 	if (n && b->lines) {
-		r = intern_path(b, place, &frames[0], &answer->file, &answer->file_len);
+		r = intern_path(b, 0, place, &frames[0], &answer->file, &answer->file_len);
 		answer->line = frames[0].line;
 	}
 	if (n < 2 || !b->inlines)
@@ -217,6 +221,20 @@ static int locate_answer(struct batch *b, const struct place *place, struct hl_s
 	for (size_t i = 0; i + 1 < n && r == 0; i++)
 		r = add_inlined(b, place, &frames[i], &frames[i + 1]);
 	return r;
+}
+
+static int locate_made_code(struct batch *b, const struct place *place, uint64_t start,
+			    struct hl_symd_answer *answer)
+{
+	struct hl_inlines_frame frame = { 0 };
+	struct hl_code_line line;
+
+	if (!hl_symd_maps_find_line(place->maps, place->file, start, answer->address, &line))
+		return 0;
+	frame.file = line.file;
+	frame.file_id = line.id;
+	answer->line = line.line;
+	return intern_path(b, MAP_KEY, place, &frame, &answer->file, &answer->file_len);
 }
 
 static int name_answer(struct batch *b, const struct place *place, struct hl_symd_answer *answer)
@@ -238,6 +256,8 @@ static int name_answer(struct batch *b, const struct place *place, struct hl_sym
 	if (!f.named)
 		return 0;
 	r = intern_name(b, place, &f, &answer->name, &answer->name_len);
+	if (r == 0 && b->lines && f.is_jitted)
+		r = locate_made_code(b, place, f.start, answer);
 	if (r == 0 && answer->name_len)
 		answer->flags |= HL_SYMD_NAMED;
 	return r;
@@ -385,32 +405,6 @@ static struct place find_place(struct batch *b, const struct hl_symd_query *quer
 	return place;
 }
 
-/*
- * A paravirtual kernel enables interrupts in functions of its own, by a store or a hypercall instead of sti:
- * PREFIX_irq_enable and, up to 5.x, PREFIX_restore_fl, with the thunks that save registers around them.
- */
-static bool enables_irqs(const char *name, size_t len)
-{
-	static const char *const prefixes[] = { "native", "pv_native", "pvm", "xen", "vsmp" };
-	static const char *const verbs[] = { "_irq_enable", "_irq_enable_direct", "_restore_fl" };
-	static const char thunk[] = "__raw_callee_save_";
-
-	if (len > sizeof(thunk) && memcmp(name, thunk, sizeof(thunk) - 1) == 0) {
-		name += sizeof(thunk) - 1;
-		len -= sizeof(thunk) - 1;
-	}
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
-		size_t n = strlen(prefixes[i]);
-
-		if (len <= n || memcmp(name, prefixes[i], n) != 0)
-			continue;
-		for (size_t k = 0; k < sizeof(verbs) / sizeof(verbs[0]); k++)
-			if (len - n == strlen(verbs[k]) && memcmp(name + n, verbs[k], len - n) == 0)
-				return true;
-	}
-	return false;
-}
-
 static int answer_one(struct batch *b, const struct hl_symd_query *query, struct hl_symd_answer *answer)
 {
 	struct place place = find_place(b, query, answer);
@@ -426,7 +420,7 @@ static int answer_one(struct batch *b, const struct hl_symd_query *query, struct
 		r = decode_answer(b, &place, query, answer);
 	if (query->place == HL_SYMD_KERNEL && (query->flags & HL_SYMD_SW_CLOCK) &&
 	    (irqs_were_off(b, query) ||
-	     (answer->name_len && enables_irqs(b->payload->data + answer->name, answer->name_len))))
+	     (answer->name_len && hl_symd_enables_irqs(b->payload->data + answer->name, answer->name_len))))
 		answer->flags |= HL_SYMD_IRQS_OFF;
 	return r < 0 ? r : hl_str_status(b->payload);
 }
