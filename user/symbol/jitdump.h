@@ -17,11 +17,11 @@ struct hl_jit_dump *hl_jit_dump_new(void);
 void hl_jit_dump_free(struct hl_jit_dump *dump);
 
 /*
- * Takes what was appended to @fd since the last call into @into and, of source lines, into @lines, up to the first record made after
- * @until_ns, of the clock CLOCK_MONOTONIC; 0, or times by another clock in the file: all records. A last
- * record that is not whole is left for the next call. Of a file that was written anew all is read, and @into
- * cleared before. 0 or -errno: -EBADMSG for what is no jitdump of this machine, or is damaged; what stands
- * before the damage is taken.
+ * Takes what was appended to @fd since the last call into @into and, of source lines, into @lines, up to the
+ * first record made after @until_ns, of the clock CLOCK_MONOTONIC; 0, or times by another clock in the file:
+ * all records. A last record that is not whole is left for the next call. Of a file that was written anew all
+ * is read, and @into and @lines cleared before. 0 or -errno: -EBADMSG for what is no jitdump of this machine,
+ * or is damaged; what stands before the damage is taken.
  */
 int hl_jit_dump_read(struct hl_jit_dump *dump, int fd, uint64_t until_ns, struct hl_code_map *into,
 		     struct hl_code_lines *lines, struct hl_err *err);
