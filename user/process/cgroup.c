@@ -238,7 +238,8 @@ void hl_cgroups_look(struct hl_cgroups *cgroups, const struct hl_window *window,
 void hl_cgroups_look_at(struct hl_cgroups *cgroups, pid_t pid)
 {
 	(void)pthread_mutex_lock(&cgroups->lock);
-	for (uint8_t kind = HL_CGROUP_V2; kind <= HL_CGROUP_V1_MEMORY; kind++) {
+	for (int i = HL_CGROUP_V2; i <= HL_CGROUP_V1_MEMORY; i++) {
+		uint8_t kind = (uint8_t)i;
 		_cleanup_str_ struct hl_str path = { 0 };
 		struct entry *entry;
 		uint64_t id;

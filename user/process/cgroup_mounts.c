@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include <hotleaf/abi.h>
+#include "sample/window.h"
 
 enum { MOUNTS_LIMIT = 4 << 20, PROC_LIMIT = 1 << 16 };
 
