@@ -103,9 +103,10 @@ void hl_identify(const struct hl_identities *from, const struct hl_sample *sampl
 {
 	const struct hl_count_key *key = &sample->key;
 	const struct hl_process *process = hl_window_process(from->window, &key->process);
-	const char **value = ret->value;
+	const char **value;
 
 	memset(ret, 0, sizeof(*ret));
+	value = ret->value;
 	value[HL_BY_HOST] = from->host;
 	value[HL_BY_EVENT] = from->event;
 	if (key->flags & HL_FLAG_IDLE) {

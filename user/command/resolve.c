@@ -194,7 +194,7 @@ static int collect_callers(struct hl_places *places, const struct hl_stack_row *
 static bool *select_samples(const struct hl_resolve *r, struct hl_resolve_counts *counts)
 {
 	const struct hl_identities from = identities_of(r);
-	bool *selected = malloc(r->window->n_samples + 1);
+	bool *selected = calloc(r->window->n_samples + 1, sizeof(*selected));
 	struct hl_identity identity;
 
 	for (size_t i = 0; i < r->window->n_samples && selected; i++) {
