@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* needs: tests/system/record */
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "harness.h"
+#include "system/record.h"
+
+/* Real containers, by podman and runc; and cgroups made by hand as others would make them. */
+
+#define ID    "4f4e7bd2cbd1b0b6dbd3ba5ae5b4d2e1bb1d4bbd1f6b8f6b9c0e4b65f0a1c2d3"
+#define OTHER "0000000000000000000000000000000000000000000000000000000000000000"
+#define UID   "2f5fa8f1-3b5f-4a5e-9d8a-0c1d2e3f4a5b"
+
+static const char burn[] = "while :; do :; done";
+
+/* An image of nothing but busybox; podman and runc as hosts without systemd need them. */
+static void make_image(void)
+{
+	static const char conf[] = "[containers]\\ndefault_ulimits = [\"nofile=1024:1024\", "
+				   "\"nproc=1024:1024\"]\\nnetns = \"none\"\\n"
+				   "log_driver = \"k8s-file\"\\n[engine]\\nruntime = \"runc\"\\n"
+				   "cgroup_manager = \"cgroupfs\"\\nevents_logger = \"file\"\\n";
+	char path[160];
+
+	if (geteuid() != 0)
+		SKIP("only root may record");
+	must("mkdir -p %sroot/bin %sroot/proc && cp /bin/busybox %sroot/bin/ && ln -s busybox %sroot/bin/sh",
+	     test_dir(), test_dir(), test_dir(), test_dir());
+	must("printf '%s' >%scontainers.conf", conf, test_dir());
+	(void)snprintf(path, sizeof(path), "%scontainers.conf", test_dir());
+	CHECK_INT(setenv("CONTAINERS_CONF", path, 1), 0);
+}
+
+static void import_image(void)
+{
+	make_image();
+	must("podman image exists localhost/hotleaf-test:1 ||"
+	     " tar -C %sroot -c . | podman import -q - localhost/hotleaf-test:1 >/dev/null",
+	     test_dir());
+	/* Of a test that failed. */
+	must("podman ps -aq --filter ancestor=localhost/hotleaf-test:1 | xargs -r podman rm -f -t 0 "
+	     ">/dev/null");
+}
+
+/* Names hold the test's pid: what an earlier test left behind is not met. */
+static void run(const char *name, const char *options, const char *command)
+{
+	must("podman run --quiet -d --name hl%d-%s %s localhost/hotleaf-test:1 /bin/sh -c '%s' >/dev/null",
+	     (int)getpid(), name, options, command);
+}
+
+static void remove_container(const char *name)
+{
+	must("podman rm -f -t 0 hl%d-%s >/dev/null", (int)getpid(), name);
+}
+
+static uint64_t sum_of_container(const struct folded *folded, const char *name, const char *behind)
+{
+	char regex[256];
+
+	(void)snprintf(regex, sizeof(regex), "^hl%d-%s;%s", (int)getpid(), name, behind);
+	return sum_of(folded, regex);
+}
+
+/* They are gone by the time that names are asked for. */
+HL_TEST_TIMEOUT(two_containers_of_one_image, 180)
+{
+	pid_t recorder;
+	struct folded folded;
+
+	import_image();
+	recorder = start_recording("-F 199 -d 12 --by container,image,runtime,exe,service,process");
+	(void)sleep(2);
+	run("a", "--annotation team=red", burn);
+	run("b", "--annotation team=blue", burn);
+	(void)sleep(4);
+	remove_container("a");
+	remove_container("b");
+	folded = finish_recording(recorder);
+	check_account(&folded);
+	CHECK(sum_of_container(&folded, "a", "localhost/hotleaf-test:1;podman;/bin/busybox;busybox;sh;") >
+	      50);
+	CHECK(sum_of_container(&folded, "b", "localhost/hotleaf-test:1;podman;/bin/busybox;busybox;sh;") >
+	      50);
+	CHECK(sum_of(&folded, "^\\[no container\\];\\[no image\\];\\[no runtime\\];") > 0);
+	CHECK_INT(sum_of(&folded, "^[^;]*;[^;]*;podman;") - sum_of_container(&folded, "a", "") -
+			  sum_of_container(&folded, "b", ""),
+		  0);
+	folded_done(&folded);
+}
+
+HL_TEST_TIMEOUT(samples_of_one_container, 180)
+{
+	struct folded folded;
+	struct account account;
+	uint64_t red;
+
+	import_image();
+	run("a", "--annotation team=red", burn);
+	run("b", "--annotation team=blue", burn);
+	folded = record("-F 199 -d 3 --by container --where label.team=red");
+	check_account(&folded);
+	red = sum_of_container(&folded, "a", "");
+	CHECK(red > 50);
+	CHECK_INT(folded.total, red);
+	CHECK(read_account().filtered > 50);
+	folded_done(&folded);
+	folded = record("-F 199 -d 3 --by container --where runtime=podman --exclude label.team=~^r");
+	check_account(&folded);
+	CHECK(folded.total > 50);
+	CHECK_INT(folded.total, sum_of_container(&folded, "b", ""));
+	folded_done(&folded);
+	folded = record("-F 199 -d 3 --by container --where container=");
+	check_account(&folded);
+	account = read_account();
+	CHECK(account.filtered > 50);
+	CHECK_INT(folded.total,
+		  sum_of(&folded, "^(\\[no container\\]|\\[kernel threads\\]|\\[idle task\\]);"));
+	folded_done(&folded);
+	remove_container("a");
+	remove_container("b");
+}
+
+/* None of them lives until the next drain. */
+HL_TEST_TIMEOUT(containers_of_half_a_second, 180)
+{
+	static const char work[] = "i=0; while [ $i -lt 80000 ]; do i=$((i+1)); done";
+	pid_t recorder;
+	struct folded folded;
+	uint64_t named;
+
+	import_image();
+	recorder = start_recording("-F 499 -d 15 --by container,process");
+	(void)sleep(2);
+	for (int i = 0; i < 3; i++)
+		must("podman run --quiet --rm --name hl%d-short%d localhost/hotleaf-test:1 /bin/sh -c '%s'",
+		     (int)getpid(), i, work);
+	folded = finish_recording(recorder);
+	check_account(&folded);
+	named = sum_of_container(&folded, "short[012]", "sh;");
+	CHECK(named > 50);
+	check_at_least("samples of a known container", named,
+		       named + sum_of(&folded, "^([0-9a-f]{12}|\\[unknown container\\]);sh;"), 0.9);
+	folded_done(&folded);
+}
+
+/* ---- layouts of others ----------------------------------------------------------------------------------- */
+
+/* A pod as the kubelet lays it out, run by runc with CRI's annotations. */
+HL_TEST_TIMEOUT(pod_of_kubernetes, 120)
+{
+	static const char edit[] =
+		"import json, sys\n"
+		"c = json.load(open(sys.argv[1]))\n"
+		"c['process'].update(terminal=False, args=['/bin/sh', '-c', sys.argv[2]])\n"
+		"c['process'].pop('rlimits', None)\n"
+		"c['root'] = {'path': sys.argv[3], 'readonly': True}\n"
+		"c['linux']['cgroupsPath'] = sys.argv[4]\n"
+		"c['annotations'] = {'io.kubernetes.cri.container-name': 'app',\n"
+		"  'io.kubernetes.cri.sandbox-name': 'shop-7c5ddbdf54-x2k9p',\n"
+		"  'io.kubernetes.cri.sandbox-namespace': 'prod'}\n"
+		"json.dump(c, open(sys.argv[1], 'w'))\n";
+	char path[160];
+	struct folded folded;
+	FILE *f;
+
+	make_image();
+	(void)snprintf(path, sizeof(path), "%sedit.py", test_dir());
+	f = fopen(path, "w");
+	CHECK(f && fputs(edit, f) >= 0 && fclose(f) == 0);
+	must("cd %s && runc spec && python3 edit.py config.json '%s' %sroot /kubepods/burstable/pod" UID
+	     "/" ID,
+	     test_dir(), burn, test_dir());
+	(void)shell("runc delete -f " ID " 2>/dev/null");
+	must("cd %s && runc run -d " ID " </dev/null >runc.log 2>&1 || { cat runc.log; false; }", test_dir());
+	folded = record("-F 199 -d 3 --by service,namespace,pod,workload,container,process");
+	must("runc delete -f " ID);
+	check_account(&folded);
+	CHECK(sum_of(&folded, "^prod/shop/app;prod;shop-7c5ddbdf54-x2k9p;shop;app;sh;") > 50);
+	folded_done(&folded);
+}
+
+/* Where this host has version 2; fails without. Static. */
+static const char *unified(void)
+{
+	static char path[256];
+
+	(void)snprintf(path, sizeof(path), "%s", output_of(NULL, "findmnt -n -f -t cgroup2 -o TARGET"));
+	path[strcspn(path, "\n")] = '\0';
+	CHECK(path[0] == '/');
+	return path;
+}
+
+/* Runs the load in a cgroup made by hand below @mount while a recording lasts. */
+static struct folded record_in(const char *mount, const char *cgroup, const char *options)
+{
+	struct folded folded;
+	pid_t load;
+
+	if (geteuid() != 0)
+		SKIP("only root may record");
+	must("mkdir -p '%s%s'", mount, cgroup);
+	load = start("%s 600", workload("load"));
+	must("echo %d >'%s%s/cgroup.procs'", (int)load, mount, cgroup);
+	folded = record("-F 199 -d 3 %s", options);
+	stop(load);
+	check_account(&folded);
+	must("cd '%s' && rmdir -p '%s'", mount, cgroup + 1);
+	return folded;
+}
+
+HL_TEST(unit_of_systemd)
+{
+	struct folded folded = record_in(unified(), "/hltest.slice/hotleaf-test.service",
+					 "--by service,unit,cgroup,process");
+
+	CHECK(sum_of(&folded,
+		     "^hotleaf-test\\.service;hotleaf-test\\.service;/hltest\\.slice/hotleaf-test\\.service;"
+		     "load;") > 50);
+	folded_done(&folded);
+}
+
+/* A container names what is below it as it likes; a name is no frame and no mark. */
+HL_TEST(names_that_deceive)
+{
+	struct folded folded = record_in(unified(), "/lxc.payload.a;b [c]/docker/docker-" ID ".scope",
+					 "--by runtime,container,process");
+
+	CHECK(sum_of(&folded, "^lxc;a[^;]*b \\[c\\];load;") > 50);
+	folded_done(&folded);
+	folded = record_in(unified(), "/lxc.payload.[no container]", "--by container,process");
+	CHECK(sum_of(&folded, "^\\\\x5bno container\\];load;") > 50);
+	folded_done(&folded);
+}
+
+HL_TEST(controller_of_version_1)
+{
+	struct folded folded;
+
+	if (access("/sys/fs/cgroup/memory/cgroup.procs", W_OK))
+		SKIP("this host has no memory controller of version 1");
+	folded = record_in("/sys/fs/cgroup/memory", "/docker/" OTHER, "--by runtime,container,process");
+	CHECK(sum_of(&folded, "^docker;000000000000;load;") > 50);
+	folded_done(&folded);
+}
