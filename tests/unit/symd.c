@@ -202,6 +202,7 @@ BOTH_WAYS(unwind_tables)
 	struct hl_unwind_result table = { 0 };
 	struct hl_err err = { "" };
 	struct elfwriter w;
+	static uint8_t no_code[SIZE];
 	struct cfiwriter f;
 	int fd;
 
@@ -220,8 +221,11 @@ BOTH_WAYS(unwind_tables)
 	free(table.bytes);
 	close(fd);
 
+	/* Neither frame information nor code that could be followed: 06 is no instruction. */
 	table.bytes = NULL;
 	write_program(&w, NULL);
+	memset(no_code, 0x06, sizeof(no_code));
+	ew_put(&w, 0x1000, no_code, sizeof(no_code));
 	fd = to_fd(&w);
 	CHECK_INT(hl_symd_unwind(symd, 3, fd, &table.bytes, &table.len, &err), -ENODATA);
 	CHECK_STR(err.text, "'file 3' has no call frame information for its code");
