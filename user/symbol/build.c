@@ -309,8 +309,11 @@ static int merge(struct hl_builder *b, size_t from)
 int hl_builder_sort(struct hl_builder *b, size_t from)
 {
 	size_t i, kept = 0;
-	int r = hl_radix_sort(b->cands + from, b->n - from, sizeof(*b->cands));
+	int r;
 
+	if (b->n == 0)
+		return 0;
+	r = hl_radix_sort(b->cands + from, b->n - from, sizeof(*b->cands));
 	if (r == 0)
 		r = merge(b, from);
 	if (r < 0)
