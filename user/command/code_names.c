@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "command/named_files.h"
 #include "process/codefiles.h"
 #include "symd/client.h"
 
@@ -40,8 +41,8 @@ static void read_file(struct hl_symd *symd, uint32_t number, const struct hl_cod
 	counts->cut += now.left != 0;
 }
 
-void hl_code_names_read(struct hl_symd *symd, const struct hl_code_files *files, uint64_t until_ns,
-			struct hl_code_name_counts *counts)
+void hl_code_names_read(struct hl_symd *symd, const struct hl_code_files *files, struct hl_named_files *named,
+			uint64_t until_ns, struct hl_code_name_counts *counts)
 {
 	static const uint32_t kinds[HL_CODE_KINDS] = {
 		[HL_CODE_PERF_MAP] = HL_SYMD_PERF_MAP, [HL_CODE_JITDUMP] = HL_SYMD_JITDUMP
@@ -54,7 +55,9 @@ void hl_code_names_read(struct hl_symd *symd, const struct hl_code_files *files,
 		for (int kind = 0; kind < HL_CODE_KINDS; kind++) {
 			struct hl_symd_map map = { .until_ns = until_ns, .kind = kinds[kind] };
 
-			if (process->fds[kind] >= 0)
+			if (process->fds[kind] >= 0 &&
+			    hl_named_files_code_changed(named, (size_t)n * HL_CODE_KINDS + (size_t)kind,
+							process->fds[kind]))
 				read_file(symd, n, process, process->fds[kind], &map, counts);
 		}
 }

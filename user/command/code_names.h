@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct hl_code_files;
+struct hl_named_files;
 struct hl_symd;
 
 /* What was lost of the names that processes tell of the code that they make. */
@@ -23,10 +24,11 @@ struct hl_code_name_counts {
 
 /*
  * Has @symd read what the processes of @files tell of their code by now, of jitdumps as of @until_ns
- * (CLOCK_MONOTONIC). What a file names before its damage is taken.
+ * (CLOCK_MONOTONIC). What a file names before its damage is taken. Files that
+ * are as @named saw them the last time are left out.
  */
-void hl_code_names_read(struct hl_symd *symd, const struct hl_code_files *files, uint64_t until_ns,
-			struct hl_code_name_counts *counts);
+void hl_code_names_read(struct hl_symd *symd, const struct hl_code_files *files, struct hl_named_files *named,
+			uint64_t until_ns, struct hl_code_name_counts *counts);
 
 /* Writes one sentence on what was lost; false if nothing was. */
 bool hl_code_names_note(const struct hl_code_name_counts *counts, char *ret, size_t size);

@@ -123,7 +123,7 @@ static void add_fetch_note(struct hl_header *h, const struct hl_debug_counts *de
 
 /* Why names are lacking: one note a kind, however many files or samples it is about. */
 static void add_name_notes(struct hl_header *h, const struct hl_resolve_counts *counts,
-			   const struct hl_kernel_names *kernel)
+			   const struct hl_kernel_names *kernel, bool of_many)
 {
 	const struct hl_debug_counts *debug = &counts->debug;
 
@@ -146,7 +146,7 @@ static void add_name_notes(struct hl_header *h, const struct hl_resolve_counts *
 		hl_header_note(h, h->damaged_note);
 	}
 	if (hl_code_names_note(&counts->code_names, h->code_note, sizeof(h->code_note)))
-		hl_header_note(h, h->code_note);
+		hl_header_note(h, of_many ? "some names of generated code are lost" : h->code_note);
 	if (debug->missing && counts->nameless) {
 		(void)snprintf(h->missing_note, sizeof(h->missing_note),
 			       "debug files that are not installed: %u; the first is %s; with them more "
@@ -184,8 +184,7 @@ static void add_lines_notes(struct hl_header *h, const struct hl_lines_counts *l
 	}
 }
 
-static void add_notes(struct hl_header *h, const struct hl_session *session,
-		      const struct hl_event_choice *event, const struct hl_window *window)
+static void add_notes(struct hl_header *h, const struct hl_header_facts *facts)
 {
 	static const char blind[] =
 		"the clock is blind while interrupts are off: what runs then appears where "
@@ -195,25 +194,31 @@ static void add_notes(struct hl_header *h, const struct hl_session *session,
 		"the slow one";
 	const char *why;
 
-	if (hl_capture_walk(hl_session_capture(session), &why) == HL_CAPTURE_WALK_KERNEL) {
+	if (hl_capture_walk(facts->capture, &why) == HL_CAPTURE_WALK_KERNEL) {
 		(void)snprintf(h->walk_note, sizeof(h->walk_note),
 			       "user stacks are the kernel's own frame-pointer walks, not checked frame by "
 			       "frame: %s",
 			       why);
 		hl_header_note(h, h->walk_note);
 	}
-	if (!window->n_samples)
+	if (!facts->window->n_samples && !facts->of_many)
 		hl_header_note(h, "nothing was sampled: what was asked for did not run in this time");
-	if (event->software_clock)
+	if (facts->event->software_clock)
 		hl_header_note(h, blind);
-	if (!event->precise)
+	if (!facts->event->precise)
 		hl_header_note(h, skid);
 }
 
-static void note_room(struct hl_header *h, const struct hl_capture_stats *stats)
+static void note_room(struct hl_header *h, const struct hl_capture_stats *stats, bool of_many)
 {
 	if (!stats->tables_dropped && !stats->tables_refused)
 		return;
+	if (of_many) {
+		hl_header_note(h,
+			       "unwind tables found no room below --unwind-memory: some were dropped, or not "
+			       "loaded");
+		return;
+	}
 	(void)snprintf(
 		h->room_note, sizeof(h->room_note),
 		"unwind tables found no room below --unwind-memory: %llu unused for longest were dropped, "
@@ -238,14 +243,22 @@ static void note_moved(struct hl_header *h, const struct hl_session *session)
 }
 
 /* Of both: the one that makes tables and the one that knows names. */
-static void note_symd(struct hl_header *h, const struct hl_session *session, const struct hl_symd *names)
+static void note_symd(struct hl_header *h, const struct hl_header_facts *facts)
 {
-	struct hl_symd_stats tables_symd, names_symd;
+	struct hl_symd_stats tables_symd = { 0 }, names_symd;
 
-	hl_session_symd_stats(session, &tables_symd);
-	hl_symd_stats(names, &names_symd);
+	if (facts->session)
+		hl_session_symd_stats(facts->session, &tables_symd);
+	hl_symd_stats(facts->names, &names_symd);
 	if (tables_symd.failures + names_symd.failures + names_symd.unanswered == 0)
 		return;
+	if (facts->of_many) {
+		hl_header_note(h,
+			       "symd, which parses files in a sandbox, died, hung or lied, and was started "
+			       "anew: some files "
+			       "may lack names");
+		return;
+	}
 	(void)snprintf(h->symd_note, sizeof(h->symd_note),
 		       "symd, which parses files in a sandbox, died, hung or lied %llu times and was started "
 		       "anew; files given up: %llu for tables, %llu for names; addresses without an answer: "
@@ -294,49 +307,46 @@ static void fill_host(struct hl_header *h)
 	(void)snprintf(h->kernel, sizeof(h->kernel), "%s %s %s", uts.sysname, uts.release, uts.machine);
 }
 
-void hl_header_fill(struct hl_header *h, const struct hl_session *session,
-		    const struct hl_event_choice *event, unsigned int frequency,
-		    const struct hl_window *window, const struct hl_resolve_counts *counts,
-		    const struct hl_kernel_names *kernel, const struct hl_symd *names)
+void hl_header_fill(struct hl_header *h, const struct hl_header_facts *facts)
 {
-	struct hl_session_times times = hl_session_times(session);
-	double elapsed = (double)(times.elapsed_ns ? times.elapsed_ns : 1);
-	struct hl_capture_stats stats;
-	const __u64 *value;
+	const struct hl_capture_stats *stats = &facts->stats;
+	const struct hl_session_times *times = &facts->times;
+	double elapsed = (double)(times->elapsed_ns ? times->elapsed_ns : 1);
+	const __u64 *value = stats->counters.value;
 
 	memset(h, 0, sizeof(*h));
-	hl_capture_stats(hl_session_capture(session), &stats);
-	value = stats.counters.value;
 	fill_host(h);
 	h->meta = (struct hl_profile_meta){
 		.host = h->host,
 		.kernel = h->kernel,
 		.version = HL_VERSION,
-		.event = event->name,
+		.event = facts->event->name,
 		.decoders = hl_decoder_versions(),
-		.unit = event->unit,
-		.precise = event->precise > 0,
-		.frequency = frequency,
-		.cpus = stats.cpus,
-		.start_ns = times.start_ns,
-		.end_ns = times.end_ns,
-		.expected = stats.expected,
+		.unit = facts->event->unit,
+		.precise = facts->event->precise > 0,
+		.frequency = facts->frequency,
+		.cpus = stats->cpus,
+		.start_ns = times->start_ns,
+		.end_ns = times->end_ns,
+		.expected = stats->expected,
 		.seen = value[HL_COUNTER_SEEN],
 		.idle = value[HL_COUNTER_IDLE],
 		.filtered = value[HL_COUNTER_FILTERED],
-		.busy_cpus = (double)(value[HL_COUNTER_SEEN] - value[HL_COUNTER_IDLE]) / frequency /
+		.busy_cpus = (double)(value[HL_COUNTER_SEEN] - value[HL_COUNTER_IDLE]) / facts->frequency /
 			     (elapsed / 1e9),
-		.cost_programs = stats.program_ns_known ? (double)stats.program_ns / elapsed : -1,
-		.cost_process = (double)times.process_cpu_ns / elapsed,
+		.cost_programs = stats->program_ns_known ? (double)stats->program_ns / elapsed : -1,
+		.cost_process = (double)times->process_cpu_ns / elapsed,
 		.losses = h->losses,
 		.notes = h->notes,
 	};
-	add_losses(h, &stats.counters, stats.expected, window, counts);
-	add_notes(h, session, event, window);
-	note_room(h, &stats);
-	add_name_notes(h, counts, kernel);
-	note_moved(h, session);
-	note_symd(h, session, names);
-	add_lines_notes(h, &counts->lines);
-	note_selection(h, counts, hl_session_cgroups(session));
+	add_losses(h, &stats->counters, stats->expected, facts->window, facts->counts);
+	add_notes(h, facts);
+	note_room(h, stats, facts->of_many);
+	add_name_notes(h, facts->counts, facts->kernel, facts->of_many);
+	if (facts->session)
+		note_moved(h, facts->session);
+	note_symd(h, facts);
+	if (!facts->of_many)
+		add_lines_notes(h, &facts->counts->lines);
+	note_selection(h, facts->counts, facts->session ? hl_session_cgroups(facts->session) : NULL);
 }

@@ -22,11 +22,24 @@ struct hl_header {
 	char selection_note[160], containers_note[400];
 };
 
-/* Everything that a recording knows about itself, in the form that every output shows. */
-void hl_header_fill(struct hl_header *header, const struct hl_session *session,
-		    const struct hl_event_choice *event, unsigned int frequency,
-		    const struct hl_window *window, const struct hl_resolve_counts *counts,
-		    const struct hl_kernel_names *kernel, const struct hl_symd *names);
+/* What a recording, or a part of one, knows about itself. */
+struct hl_header_facts {
+	const struct hl_capture *capture;
+	const struct hl_session *session; /* that has ended; NULL: it goes on */
+	const struct hl_event_choice *event;
+	unsigned int frequency;
+	const struct hl_window *window;
+	const struct hl_resolve_counts *counts;
+	const struct hl_kernel_names *kernel;
+	const struct hl_symd *names;
+	struct hl_capture_stats stats; /* of this time only */
+	struct hl_session_times times;
+	/* One of many windows: notes are sentences that stay the same from one to the next. */
+	bool of_many;
+};
+
+/* All of it in the form that every output shows. */
+void hl_header_fill(struct hl_header *header, const struct hl_header_facts *facts);
 
 /* Adds a note, which the header borrows. */
 void hl_header_note(struct hl_header *header, const char *note);

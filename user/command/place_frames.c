@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "command/named_files.h"
 #include "command/places.h"
 #include "command/tiers.h"
 #include "profile/profile.h"

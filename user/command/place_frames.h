@@ -2,24 +2,14 @@
 #ifndef HL_COMMAND_PLACE_FRAMES_H
 #define HL_COMMAND_PLACE_FRAMES_H
 
-#include <stdbool.h>
-
-#include "base/hash.h"
 #include <hotleaf/symd.h>
 
+struct hl_named_file;
 struct hl_place;
 struct hl_places;
 struct hl_profile;
 struct hl_str;
 struct hl_symd_answers;
-
-/* What is known of a file while its places are named. */
-struct hl_named_file {
-	struct hl_id binary;
-	const char *module; /* path shown, borrowed */
-	bool known;         /* the server has it */
-	bool denied;        /* the server died of it */
-};
 
 /*
  * Makes the frames of one place, which is answered by @a of @answers: its function, what was inlined there, and the

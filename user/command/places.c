@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "command/kernel_names.h"
+#include "command/named_files.h"
 #include "command/place_frames.h"
 #include "command/tiers.h"
 #include "process/codefiles.h"
@@ -177,26 +178,27 @@ static int add_file(const struct hl_resolve *resolve, struct hl_profile *profile
 	const struct hl_open_file *file = hl_files_get(resolve->files, id);
 	_cleanup_close_ int vdso = id == HL_FILE_VDSO ? hl_vdso_open() : -1;
 	int fd = file && file->state == HL_FILE_OPEN ? file->fd : vdso;
-	struct hl_symd_file about;
 	struct hl_err err = { { 0 } };
 	int code;
 
+	if (ret->known)
+		return keep_binary(profile, &ret->about, id, ret->binary);
 	if (file && file->path)
 		ret->module = file->path;
 	if (id == HL_FILE_VDSO || id == HL_FILE_VDSO32)
 		ret->module = id == HL_FILE_VDSO ? "[vdso]" : "[vdso32]";
 	if (fd < 0)
 		return 0;
-	code = hl_symd_add_file(resolve->symd, id, fd, &about, &err);
+	code = hl_symd_add_file(resolve->symd, id, fd, &ret->about, &err);
 	ret->denied = code == -ENOTRECOVERABLE || code == -EPROTO;
 	if (code) {
 		hl_debug("symbol", "'%s': %s", ret->module ? ret->module : "?", err.text);
 		return 0;
 	}
 	ret->known = true;
-	memcpy(&ret->binary, about.binary_id, sizeof(ret->binary));
-	code = hl_debug_file_add(resolve->symd, id, &about, file, lacks, counts);
-	return code ? code : keep_binary(profile, &about, id, ret->binary);
+	memcpy(&ret->binary, ret->about.binary_id, sizeof(ret->binary));
+	code = hl_debug_file_add(resolve->symd, id, &ret->about, file, lacks, counts);
+	return code ? code : keep_binary(profile, &ret->about, id, ret->binary);
 }
 
 /* Adds the samples of @sample to each file of its stacks, once a file: @last says who was the last to do so. */
@@ -246,10 +248,8 @@ static int fetch_debug_files(struct hl_places *places, struct hl_debug_lacks *la
 	return wanted && !weights ? -ENOMEM : 0;
 }
 
-static int add_files(struct hl_places *places, struct hl_profile *profile, struct hl_named_file **ret,
-		     size_t *ret_n)
+static int add_files(struct hl_places *places, struct hl_profile *profile, struct hl_named_files *named)
 {
-	_cleanup_free_ struct hl_named_file *files = NULL;
 	_cleanup_free_ bool *wanted = NULL;
 	struct hl_debug_lacks lacks = { .n = 0 };
 	uint32_t most = HL_FILE_FIRST;
@@ -258,22 +258,18 @@ static int add_files(struct hl_places *places, struct hl_profile *profile, struc
 	for (size_t i = 0; i < places->n; i++)
 		if (places->items[i].query.place == HL_SYMD_FILE && places->items[i].query.file > most)
 			most = places->items[i].query.file;
-	files = calloc(most + 1, sizeof(*files));
 	wanted = calloc(most + 1, sizeof(*wanted));
-	if (!files || !wanted)
+	if (!wanted || hl_named_files_reach(named, most))
 		return -ENOMEM;
 	for (size_t i = 0; i < places->n; i++)
 		if (places->items[i].query.place == HL_SYMD_FILE)
 			wanted[places->items[i].query.file] = true;
 	for (uint32_t id = 0; id <= most && !code; id++)
 		if (wanted[id])
-			code = add_file(places->resolve, profile, id, &files[id], &lacks, &places->debug);
+			code = add_file(places->resolve, profile, id, &named->items[id], &lacks,
+					&places->debug);
 	fetched = fetch_debug_files(places, &lacks, most + 1);
 	code = code ? code : fetched;
-	if (!code) {
-		*ret = TAKE_PTR(files);
-		*ret_n = most + 1;
-	}
 	return code;
 }
 
@@ -347,18 +343,20 @@ static int read_lines(struct hl_places *places, const struct hl_named_file *name
 int hl_places_look_up(struct hl_places *places, struct hl_profile *profile, struct hl_err *err)
 {
 	struct hl_symd_answers answers = { 0 };
-	_cleanup_free_ struct hl_named_file *files = NULL;
-	size_t n_files = 0;
-	int code = add_files(places, profile, &files, &n_files);
+	struct hl_named_files once = { 0 };
+	struct hl_named_files *named = places->resolve->named ? places->resolve->named : &once;
+	int code = add_files(places, profile, named);
 
 	if (!code && (places->resolve->inlines || places->resolve->lines || places->resolve->line_tier))
-		code = read_lines(places, files, n_files);
-	if (code)
+		code = read_lines(places, named->items, named->n);
+	if (code) {
+		hl_named_files_done(&once);
 		return hl_err_set(err, code, "no memory for the files of this profile");
+	}
 	if (!places->resolve->kernel->read_ns)
 		(void)hl_kernel_names_read(places->resolve->kernel, places->resolve->symd, hl_monotonic_ns());
-	hl_code_names_read(places->resolve->symd, places->resolve->code_files, places->resolve->until_ns,
-			   &places->code_names);
+	hl_code_names_read(places->resolve->symd, places->resolve->code_files, named,
+			   places->resolve->until_ns, &places->code_names);
 	if (places->resolve->loops) {
 		places->tiers = hl_tiers_new(places->resolve->symd);
 		code = places->tiers ? 0 : hl_err_set(err, -ENOMEM, "no memory for loops");
@@ -366,10 +364,11 @@ int hl_places_look_up(struct hl_places *places, struct hl_profile *profile, stru
 	for (size_t from = 0; from < places->n && !code; from += BATCH) {
 		size_t n = places->n - from < BATCH ? places->n - from : BATCH;
 
-		code = look_up_batch(places, from, n, files, &answers, profile, err);
+		code = look_up_batch(places, from, n, named->items, &answers, profile, err);
 	}
 	hl_symd_answers_done(&answers);
 	hl_tiers_free(places->tiers);
 	places->tiers = NULL;
+	hl_named_files_done(&once);
 	return code;
 }

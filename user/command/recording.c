@@ -266,6 +266,17 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 		.event = run->event.name,
 	};
 	struct hl_resolve_counts counts;
+	struct hl_header_facts facts = {
+		.capture = hl_session_capture(run->session),
+		.session = run->session,
+		.event = &run->event,
+		.frequency = run->config->frequency,
+		.window = &run->window,
+		.counts = &counts,
+		.kernel = &kernel,
+		.names = run->symd,
+		.times = hl_session_times(run->session),
+	};
 	int code;
 
 	(void)uname(&uts);
@@ -277,8 +288,8 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 		code = hl_err_set(err, -ENOMEM, "no memory for the profile");
 	if (code)
 		return code;
-	hl_header_fill(&run->header, run->session, &run->event, run->config->frequency, &run->window, &counts,
-		       &kernel, run->symd);
+	hl_capture_stats(hl_session_capture(run->session), &facts.stats);
+	hl_header_fill(&run->header, &facts);
 	if (run->cache_note[0])
 		hl_header_note(&run->header, run->cache_note);
 	hl_profile_set_meta(run->profile, &run->header.meta);

@@ -175,6 +175,8 @@ static int add_sample(const struct hl_places *places, const struct hl_sample *sa
 	if (code)
 		return code;
 	count_lacks(leaf, places->resolve, profile, samples, counts);
+	if (places->resolve->take)
+		return places->resolve->take(places->resolve->take_ctx, sample, stack->frames, stack->n);
 	return hl_profile_add(profile, stack->frames, stack->n, samples, sample->count.periods);
 }
 

@@ -17,6 +17,7 @@ struct hl_exes;
 struct hl_files;
 struct hl_kernel_names;
 struct hl_moved_code;
+struct hl_named_files;
 struct hl_profile;
 struct hl_selection;
 struct hl_symd;
@@ -44,6 +45,11 @@ struct hl_resolve {
 	struct hl_cgroups *cgroups;           /* NULL, as `exes`: none are known */
 	struct hl_exes *exes;
 	const char *host, *event; /* as root frames */
+	/* Kept from one window to the next, with `symd` and `files`; NULL: made for this one. */
+	struct hl_named_files *named;
+	/* Given each stack, root first, instead of hl_profile_add(); NULL: that. 0 or -errno. */
+	int (*take)(void *ctx, const struct hl_sample *sample, const uint32_t *frames, size_t n);
+	void *take_ctx;
 };
 
 /* Samples that lack something, by what they lack. */

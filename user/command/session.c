@@ -44,6 +44,8 @@ struct ids {
 struct hl_session {
 	struct hl_capture *capture;
 	struct hl_files *files;
+	pthread_mutex_t
+		files_lock; /* held by who changes them, and by who reads them while the opener runs */
 	struct hl_code_files *code_files;
 	struct hl_cgroups *cgroups; /* NULL, as `exes`: nobody asks */
 	struct hl_exes *exes;
@@ -141,9 +143,8 @@ static void look_at(struct hl_session *session, const struct hl_file_event *even
 		hl_exes_look_at(session->exes, event->id, (pid_t)event->tgid);
 }
 
-static void on_mapped_file(void *ctx, const struct hl_file_event *event)
+static void open_file(struct hl_session *session, const struct hl_file_event *event)
 {
-	struct hl_session *session = ctx;
 	const struct hl_open_file *file = hl_files_get(session->files, event->id);
 	bool was_open = file && file->state == HL_FILE_OPEN;
 	bool was_lost = file && file->state == HL_FILE_FAILED;
@@ -172,9 +173,14 @@ static void on_mapped_file(void *ctx, const struct hl_file_event *event)
 
 static void on_file(void *ctx, const struct hl_file_event *event)
 {
-	look_at(ctx, event);
-	if (event->end)
-		on_mapped_file(ctx, event);
+	struct hl_session *session = ctx;
+
+	look_at(session, event);
+	if (!event->end)
+		return;
+	(void)pthread_mutex_lock(&session->files_lock);
+	open_file(session, event);
+	(void)pthread_mutex_unlock(&session->files_lock);
 }
 
 /*
@@ -189,7 +195,9 @@ static void search_lost(struct hl_session *session)
 	if (!session->lost_again || session->lost.n > MAX_SEARCHED ||
 	    now - session->searched_ns < SEARCH_INTERVAL_NS)
 		return;
+	(void)pthread_mutex_lock(&session->files_lock);
 	(void)hl_files_search(session->files);
+	(void)pthread_mutex_unlock(&session->files_lock);
 	for (size_t i = 0; i < session->lost.n; i++) {
 		uint32_t id = session->lost.items[i];
 		const struct hl_open_file *file = hl_files_get(session->files, id);
@@ -274,6 +282,7 @@ int hl_session_new(const struct hl_capture_options *options, const struct hl_sym
 		return hl_err_set(err, -ENOMEM, "no memory for the capture");
 	session->stop_fd = session->ready_fd = -1;
 	session->cache = cache;
+	(void)pthread_mutex_init(&session->files_lock, NULL); /* cannot fail */
 	session->early_bytes = EARLY_BYTES;
 	if (options->unwind_mb && (size_t)options->unwind_mb << 19 < EARLY_BYTES)
 		session->early_bytes = (size_t)options->unwind_mb << 19;
@@ -370,8 +379,11 @@ int hl_session_drain(struct hl_session *session, struct hl_window *window, struc
 	int code;
 
 	code = hl_capture_drain(session->capture, session->maps ? &raw : window, err);
-	if (session->maps)
+	if (session->maps) {
+		(void)pthread_mutex_lock(&session->files_lock);
 		hl_maps_translate(session->maps, &raw, window);
+		(void)pthread_mutex_unlock(&session->files_lock);
+	}
 	hl_window_done(&raw);
 	if (session->cgroups) {
 		hl_cgroups_look(session->cgroups, window, known);
@@ -396,6 +408,41 @@ int hl_session_stop(struct hl_session *session, struct hl_window *window, struct
 		code = hl_session_drain(session, window, err);
 	session->times.process_cpu_ns = process_cpu_ns(session) - session->started_cpu_ns;
 	return code;
+}
+
+static void copy_file(struct hl_session *session, uint64_t frame, struct hl_files *into)
+{
+	uint32_t id = (uint32_t)(frame >> HL_FRAME_FILE_SHIFT);
+	const struct hl_open_file *known;
+
+	if (frame & HL_FRAME_RAW || id < HL_FILE_FIRST)
+		return;
+	known = hl_files_get(into, id);
+	if (!known || known->state != HL_FILE_OPEN)
+		(void)hl_files_copy(session->files, id,
+				    into); /* else it stays without names, and is counted */
+}
+
+void hl_session_copy_files(struct hl_session *session, const struct hl_window *window, struct hl_files *into)
+{
+	(void)pthread_mutex_lock(&session->files_lock);
+	for (size_t i = 0; i < window->n_samples; i++)
+		copy_file(session, window->samples[i].key.ip, into);
+	for (size_t i = 0; i < window->n_stacks; i++)
+		for (uint32_t k = 0; k < window->stacks[i].head.n; k++)
+			copy_file(session, window->stacks[i].frames[k], into);
+	(void)pthread_mutex_unlock(&session->files_lock);
+}
+
+int hl_session_forget_code(struct hl_session *session)
+{
+	struct hl_code_files *files = hl_code_files_new(session->proc_fd);
+
+	if (!files)
+		return -ENOMEM;
+	hl_code_files_free(session->code_files);
+	session->code_files = files;
+	return 0;
 }
 
 struct hl_capture *hl_session_capture(const struct hl_session *session)

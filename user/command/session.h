@@ -40,6 +40,17 @@ int hl_session_drain(struct hl_session *session, struct hl_window *window, struc
 /* Ends sampling and drains the rest; the files are final afterwards. */
 int hl_session_stop(struct hl_session *session, struct hl_window *window, struct hl_err *err);
 
+/*
+ * Of a session that still samples: what the other thread knows of the files in @window is copied to @into, a
+ * registry of the caller's.
+ */
+void hl_session_copy_files(struct hl_session *session, const struct hl_window *window, struct hl_files *into);
+/*
+ * Starts the list of processes that make code anew, as it only grows; to be called by the thread that drains.
+ * 0 or -ENOMEM: then it stays.
+ */
+int hl_session_forget_code(struct hl_session *session);
+
 struct hl_capture *hl_session_capture(const struct hl_session *session);
 /* After the stop only: until then the other thread writes to them. */
 const struct hl_files *hl_session_files(const struct hl_session *session);

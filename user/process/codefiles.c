@@ -50,6 +50,37 @@ void hl_code_files_free(struct hl_code_files *files)
 	free(files);
 }
 
+static bool copy_process(struct hl_code_files *into, const struct hl_code_process *from)
+{
+	struct hl_code_process *to;
+
+	if (hl_grow(&into->items, &into->cap, into->n + 1, sizeof(*into->items), MAX_PROCESSES) ||
+	    hl_index_add(&into->index, hl_hash(&from->key, sizeof(from->key), 0), (uint32_t)into->n))
+		return false;
+	to = &into->items[into->n++];
+	*to = *from;
+	for (int kind = 0; kind < HL_CODE_KINDS; kind++)
+		if (from->fds[kind] >= 0)
+			to->fds[kind] = fcntl(from->fds[kind], F_DUPFD_CLOEXEC, 0);
+	for (int kind = 0; kind < HL_CODE_KINDS; kind++)
+		if (from->fds[kind] >= 0 && to->fds[kind] < 0)
+			return false;
+	return true;
+}
+
+struct hl_code_files *hl_code_files_copy(const struct hl_code_files *files)
+{
+	struct hl_code_files *copy = hl_code_files_new(files->proc_fd);
+
+	for (size_t i = 0; copy && i < files->n; i++) {
+		if (!copy_process(copy, &files->items[i])) {
+			hl_code_files_free(copy);
+			copy = NULL;
+		}
+	}
+	return copy;
+}
+
 struct wanted {
 	const struct hl_code_process *items;
 	const struct hl_process_key *key;

@@ -36,6 +36,9 @@ struct hl_code_files;
 struct hl_code_files *hl_code_files_new(int proc_fd);
 void hl_code_files_free(struct hl_code_files *files);
 
+/* A copy, with descriptors of its own, for another thread to read. NULL without memory or descriptors. */
+struct hl_code_files *hl_code_files_copy(const struct hl_code_files *files);
+
 /*
  * Takes note of the processes of the samples from number @first of @window on that ran code in no file, as
  * leaf or as caller, and looks for the files of those that are new, and again, ever more rarely, for those

@@ -77,6 +77,34 @@ static struct hl_open_file *make_entry(struct hl_files *files, uint32_t id)
 	return &files->items[id];
 }
 
+int hl_files_copy(const struct hl_files *files, uint32_t id, struct hl_files *into)
+{
+	const struct hl_open_file *from = hl_files_get(files, id);
+	struct hl_open_file *to = from ? make_entry(into, id) : NULL;
+	_cleanup_free_ char *path = NULL;
+	int fd = -1;
+
+	if (!from)
+		return 0;
+	if (!to)
+		return -ENOMEM;
+	if (to->state == HL_FILE_OPEN || (to->state == from->state && to->tries == from->tries))
+		return 0;
+	path = from->path ? strdup(from->path) : NULL;
+	if (from->path && !path)
+		return -ENOMEM;
+	if (from->fd >= 0) {
+		fd = fcntl(from->fd, F_DUPFD_CLOEXEC, 0);
+		if (fd < 0)
+			return -errno;
+	}
+	hl_files_forget(into, id);
+	*to = *from;
+	to->fd = fd;
+	to->path = TAKE_PTR(path);
+	return 0;
+}
+
 /* A device number as the kernel keeps it (include/linux/kdev_t.h), from one as stat(2) tells it. */
 static uint32_t kernel_device(dev_t device)
 {

@@ -45,6 +45,12 @@ void hl_files_free(struct hl_files *files);
  */
 enum hl_file_state hl_files_open(struct hl_files *files, const struct hl_file_event *event);
 
+/*
+ * Copies what is known of the file to @into, unless it is open there: a registry that another thread reads.
+ * Its root stays this one's, which must live longer. 0 or -errno.
+ */
+int hl_files_copy(const struct hl_files *files, uint32_t id, struct hl_files *into);
+
 /* Forgets the file, and closes its descriptor: its id will be another's. */
 void hl_files_forget(struct hl_files *files, uint32_t id);
 
