@@ -35,6 +35,26 @@ HL_TEST(frames_of_moved_code)
 	hl_moved_code_free(moved);
 }
 
+HL_TEST(copies_stay)
+{
+	struct hl_moved_code *moved = hl_moved_code_new(), *copy;
+
+	add(moved, 0x2000, 0x4000, 0x1000, 7);
+	add(moved, 0x8000, 0x9000, 0x3000, 8);
+	copy = hl_moved_code_copy(moved);
+	hl_moved_code_clear(moved);
+	CHECK_INT(hl_moved_code_translate(moved, HL_FRAME_RAW | 0x2000, &one), HL_FRAME_RAW | 0x2000);
+	CHECK_INT(hl_moved_code_file(moved, 0), HL_FILE_NONE);
+	add(moved, 0x2000, 0x4000, 0x1000, 9);
+	CHECK_INT(hl_moved_code_translate(moved, HL_FRAME_RAW | 0x2000, &one), FRAME(9, 0x1000));
+	hl_moved_code_free(moved);
+	CHECK_INT(hl_moved_code_translate(copy, HL_FRAME_RAW | 0x8010, &one), FRAME(8, 0x3010));
+	CHECK_INT(hl_moved_code_file(copy, 0), 7);
+	CHECK_INT(hl_moved_code_file(copy, 1), 8);
+	CHECK_INT(hl_moved_code_file(copy, 2), HL_FILE_NONE);
+	hl_moved_code_free(copy);
+}
+
 HL_TEST(looks_become_rare)
 {
 	struct hl_moved_code *moved = hl_moved_code_new();

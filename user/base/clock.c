@@ -23,6 +23,11 @@ uint64_t hl_realtime_ns(void)
 	return read_clock(CLOCK_REALTIME);
 }
 
+uint64_t hl_process_cpu_ns(void)
+{
+	return read_clock(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 static char *format(uint64_t ns, const char *form, char *buf)
 {
 	time_t seconds = (time_t)(ns / NS_PER_S);

@@ -9,6 +9,9 @@ uint64_t hl_monotonic_ns(void);
 /* Nanoseconds since the epoch. */
 uint64_t hl_realtime_ns(void);
 
+/* CPU time that this process has used, of all its threads. */
+uint64_t hl_process_cpu_ns(void);
+
 /* Room for either form below, of any 64-bit time. */
 enum { HL_TIME_SIZE = 24 };
 

@@ -27,6 +27,7 @@ enum hl_option_type {
 	HL_OPT_FLAG,    /* bool */
 	HL_OPT_UINT,    /* uint32_t, min to max */
 	HL_OPT_SECONDS, /* uint64_t nanoseconds, min to max; 10, 0.5, 90s, 5m, 1h, 1d */
+	HL_OPT_BYTES,   /* uint64_t, min to max; 1000000, 500M, 1.5G, by powers of 1024 */
 	HL_OPT_STRING,  /* const char *, not empty */
 	HL_OPT_CHOICE,  /* int, index into choices */
 	HL_OPT_STRINGS, /* struct hl_words: each occurrence adds its value */
@@ -46,7 +47,7 @@ struct hl_option {
 	char letter;      /* short name, 0: none; 'h' is taken */
 	enum hl_option_type type;
 	size_t offset;              /* of the value in the command's config */
-	uint64_t min, max;          /* of HL_OPT_UINT, HL_OPT_NUMBERS; of HL_OPT_SECONDS in nanoseconds */
+	uint64_t min, max;          /* of numbers and bytes; of HL_OPT_SECONDS in nanoseconds */
 	const char *const *choices; /* ends with NULL */
 	const char *default_text; /* parsed like a value when the option is not given; NULL: the field is 0 */
 	const char *needs;        /* options that must stand beside it: long names, separated by commas */
@@ -65,6 +66,7 @@ struct hl_option {
 #define HL_FLAG(config, member)    HL_OPTION_AT(HL_OPT_FLAG, bool, config, member)
 #define HL_UINT(config, member)    HL_OPTION_AT(HL_OPT_UINT, uint32_t, config, member)
 #define HL_SECONDS(config, member) HL_OPTION_AT(HL_OPT_SECONDS, uint64_t, config, member)
+#define HL_BYTES(config, member)   HL_OPTION_AT(HL_OPT_BYTES, uint64_t, config, member)
 #define HL_STRING(config, member)  HL_OPTION_AT(HL_OPT_STRING, const char *, config, member)
 #define HL_CHOICE(config, member)  HL_OPTION_AT(HL_OPT_CHOICE, int, config, member)
 #define HL_STRINGS(config, member) HL_OPTION_AT(HL_OPT_STRINGS, struct hl_words, config, member)

@@ -35,6 +35,17 @@ static void print_seconds(char *buf, size_t size, uint64_t ns)
 	(void)snprintf(buf, size, "%" PRIu64 ".%0*" PRIu64, ns / HL_SECOND_NS, digits, part);
 }
 
+/* Bytes in the largest unit that leaves them whole: 4G, 1536M, 1000. */
+static void print_bytes(char *buf, size_t size, uint64_t bytes)
+{
+	static const char units[] = "\0KMGTP";
+	int unit = 0;
+
+	for (; bytes && bytes % 1024 == 0 && unit < 5; bytes /= 1024)
+		unit++;
+	(void)snprintf(buf, size, "%" PRIu64 "%.1s", bytes, &units[unit]);
+}
+
 void hl_cli_describe(const struct hl_option *option, char *buf, size_t size)
 {
 	char low[40], high[40];
@@ -43,6 +54,10 @@ void hl_cli_describe(const struct hl_option *option, char *buf, size_t size)
 		print_seconds(low, sizeof(low), option->min);
 		print_seconds(high, sizeof(high), option->max);
 		(void)snprintf(buf, size, "seconds from %s to %s, or a time like 90s, 5m, 1h", low, high);
+	} else if (option->type == HL_OPT_BYTES) {
+		print_bytes(low, sizeof(low), option->min);
+		print_bytes(high, sizeof(high), option->max);
+		(void)snprintf(buf, size, "bytes from %s to %s, as 500M or 4G", low, high);
 	} else {
 		(void)snprintf(buf, size, "a whole number from %" PRIu64 " to %" PRIu64, option->min,
 			       option->max);
@@ -106,23 +121,34 @@ static uint64_t unit_of(char suffix)
 	}
 }
 
-static int parse_seconds(const struct value *v, uint64_t *ret)
+/* The bytes in one unit of the suffix, 0 if it is none. */
+static uint64_t bytes_of(char suffix)
+{
+	static const char units[] = "KMGTP";
+	const char *at = suffix ? strchr(units, suffix == 'k' ? 'K' : suffix) : NULL;
+
+	return at ? UINT64_C(1024) << 10 * (at - units) : 0;
+}
+
+/* A number with a fraction and a unit; without one it is in @unit. @what is said of what is none. */
+static int parse_scaled(const struct value *v, uint64_t unit, uint64_t (*scale)(char), const char *what,
+			uint64_t *ret)
 {
 	const char *end = v->text + strlen(v->text), *dot;
-	uint64_t unit = HL_SECOND_NS, whole = 0, ns;
+	uint64_t whole = 0, ns;
 
-	if (end > v->text && unit_of(end[-1]))
-		unit = unit_of(*--end);
+	if (end > v->text && scale(end[-1]))
+		unit = scale(*--end);
 	dot = memchr(v->text, '.', (size_t)(end - v->text));
 	if (!scan_digits(v->text, dot ? dot : end, &whole))
-		return refuse(v, v->text, strlen(v->text), "is not a time");
+		return refuse(v, v->text, strlen(v->text), what);
 	if (__builtin_mul_overflow(whole, unit, &ns))
 		return refuse(v, v->text, strlen(v->text), "is out of range");
 	if (dot && dot + 1 == end)
-		return refuse(v, v->text, strlen(v->text), "is not a time");
+		return refuse(v, v->text, strlen(v->text), what);
 	for (const char *p = dot ? dot + 1 : end; p < end; p++) {
 		if (*p < '0' || *p > '9')
-			return refuse(v, v->text, strlen(v->text), "is not a time");
+			return refuse(v, v->text, strlen(v->text), what);
 		unit /= 10;
 		if (__builtin_add_overflow(ns, unit * (uint64_t)(*p - '0'), &ns))
 			return refuse(v, v->text, strlen(v->text), "is out of range");
@@ -255,7 +281,9 @@ int hl_cli_value(const struct hl_option *option, const char *shown, const char *
 	case HL_OPT_UINT:
 		return parse_number(&v, text, text + strlen(text), field);
 	case HL_OPT_SECONDS:
-		return parse_seconds(&v, field);
+		return parse_scaled(&v, HL_SECOND_NS, unit_of, "is not a time", field);
+	case HL_OPT_BYTES:
+		return parse_scaled(&v, 1, bytes_of, "is not a number of bytes", field);
 	case HL_OPT_STRING:
 		return parse_string(&v, field);
 	case HL_OPT_CHOICE:

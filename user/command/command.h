@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 
 /* A command is one file of this folder; it appears in the overview in the order of hl_commands. */
+extern const struct hl_command hl_command_agent;
 extern const struct hl_command hl_command_annotate;
 extern const struct hl_command hl_command_check;
 extern const struct hl_command hl_command_fetch;

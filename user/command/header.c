@@ -227,18 +227,20 @@ static void note_room(struct hl_header *h, const struct hl_capture_stats *stats,
 	hl_header_note(h, h->room_note);
 }
 
-static void note_moved(struct hl_header *h, const struct hl_session *session)
+static void note_moved(struct hl_header *h, const struct hl_header_facts *facts)
 {
-	uint64_t refused;
-
-	(void)hl_session_moved_code(session, &refused);
-	if (!refused)
+	if (!facts->moved_refused)
 		return;
+	if (facts->of_many) {
+		hl_header_note(h, "some code that processes moved to anonymous memory is unwound by frame "
+				  "pointers: there was no room to note where it comes from");
+		return;
+	}
 	(void)snprintf(
 		h->moved_note, sizeof(h->moved_note),
 		"code that processes moved to anonymous memory is unwound by frame pointers: %llu times "
 		"there was no room to note where it comes from",
-		(unsigned long long)refused);
+		(unsigned long long)facts->moved_refused);
 	hl_header_note(h, h->moved_note);
 }
 
@@ -343,8 +345,7 @@ void hl_header_fill(struct hl_header *h, const struct hl_header_facts *facts)
 	add_notes(h, facts);
 	note_room(h, stats, facts->of_many);
 	add_name_notes(h, facts->counts, facts->kernel, facts->of_many);
-	if (facts->session)
-		note_moved(h, facts->session);
+	note_moved(h, facts);
 	note_symd(h, facts);
 	if (!facts->of_many)
 		add_lines_notes(h, &facts->counts->lines);

@@ -34,6 +34,7 @@ struct hl_header_facts {
 	const struct hl_symd *names;
 	struct hl_capture_stats stats; /* of this time only */
 	struct hl_session_times times;
+	uint64_t moved_refused; /* of hl_session_moved_code(), in this time */
 	/* One of many windows: notes are sentences that stay the same from one to the next. */
 	bool of_many;
 };

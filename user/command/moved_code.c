@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +24,11 @@ struct hl_moved_watch {
 	const struct hl_files *files;
 	hl_capture_file_fn open;
 	void *ctx;
+	pthread_mutex_t lock; /* of what other threads ask for: */
 	struct hl_moved_code *found;
+	uint64_t refused;
 	struct hl_file_event queue[QUEUE];
 	size_t n;
-	uint64_t refused;
 };
 
 struct hl_moved_watch *hl_moved_watch_new(int proc_fd, struct hl_capture *capture,
@@ -46,6 +48,7 @@ struct hl_moved_watch *hl_moved_watch_new(int proc_fd, struct hl_capture *captur
 		free(watch);
 		return NULL;
 	}
+	(void)pthread_mutex_init(&watch->lock, NULL); /* cannot fail */
 	return watch;
 }
 
@@ -54,6 +57,7 @@ void hl_moved_watch_free(struct hl_moved_watch *watch)
 	if (!watch)
 		return;
 	hl_moved_code_free(watch->found);
+	(void)pthread_mutex_destroy(&watch->lock);
 	free(watch);
 }
 
@@ -65,6 +69,24 @@ const struct hl_moved_code *hl_moved_watch_found(const struct hl_moved_watch *wa
 uint64_t hl_moved_watch_refused(const struct hl_moved_watch *watch)
 {
 	return watch->refused;
+}
+
+struct hl_moved_code *hl_moved_watch_copy(struct hl_moved_watch *watch, uint64_t *ret_refused)
+{
+	struct hl_moved_code *copy;
+
+	(void)pthread_mutex_lock(&watch->lock);
+	copy = hl_moved_code_copy(watch->found);
+	*ret_refused = watch->refused;
+	(void)pthread_mutex_unlock(&watch->lock);
+	return copy;
+}
+
+void hl_moved_watch_clear(struct hl_moved_watch *watch)
+{
+	(void)pthread_mutex_lock(&watch->lock);
+	hl_moved_code_clear(watch->found);
+	(void)pthread_mutex_unlock(&watch->lock);
 }
 
 void hl_moved_watch_take(struct hl_moved_watch *watch, const struct hl_file_event *event)
@@ -130,9 +152,11 @@ static void add(struct hl_moved_watch *watch, const struct hl_file_event *event,
 	}
 	moved.file = beside.file;
 	code = tell(watch, &key, &moved);
+	(void)pthread_mutex_lock(&watch->lock);
 	if (!code)
 		code = hl_moved_code_add(watch->found, &key, &moved);
 	watch->refused += code != 0;
+	(void)pthread_mutex_unlock(&watch->lock);
 }
 
 static uint32_t now_in_events(void)

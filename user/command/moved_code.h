@@ -32,5 +32,9 @@ bool hl_moved_watch_next(struct hl_moved_watch *watch);
 /* What was found; and how much of it the capture has no room for. When no other thread is at work here. */
 const struct hl_moved_code *hl_moved_watch_found(const struct hl_moved_watch *watch);
 uint64_t hl_moved_watch_refused(const struct hl_moved_watch *watch);
+/* The same while the other thread is at work: a copy, the caller's. NULL without memory. */
+struct hl_moved_code *hl_moved_watch_copy(struct hl_moved_watch *watch, uint64_t *ret_refused);
+/* Forgets what was found: the capture keeps what it was told. From any thread. */
+void hl_moved_watch_clear(struct hl_moved_watch *watch);
 
 #endif

@@ -26,8 +26,6 @@
 #include "symd/client_cache.h"
 
 enum { DEFAULT_SECONDS = 10 };
-/* For one request to symd. While one table is made, other files wait for theirs. */
-enum { TABLES_MS = 10000, NAMES_MS = 30000 };
 /* For all debug files that are fetched: the end of a recording is not to be waited for longer. */
 enum { FETCH_MS = 20000 };
 
@@ -173,25 +171,31 @@ static void open_cache(struct hl_recording *run)
 			       "unwind tables and debug information are read anew each time: %s", err.text);
 }
 
-static int prepare(struct hl_recording *run, char **command, struct hl_err *err)
+struct hl_capture_options hl_recording_capture(const struct hl_recording_options *c,
+					       const struct hl_event_choice *event)
 {
-	const struct hl_recording_options *c = run->config;
-	struct hl_capture_options capture = {
-		.event = &run->event,
+	return (struct hl_capture_options){
+		.event = event,
 		.frequency = c->frequency,
 		.max_depth = c->max_depth,
 		.map_samples = c->map_samples,
 		.map_stacks = c->map_stacks,
 		.map_processes = c->map_processes,
 		.unwind_mb = c->unwind_mb,
-		.only_targets = c->pids.n > 0 || command[0],
 		.kernel_walk = c->kernel_walk,
 		.slow_us = c->slow_us,
 	};
-	const struct hl_symd_options tables = { .memory_mb = c->symd_mb, .timeout_ms = TABLES_MS };
-	const struct hl_symd_options names = { .memory_mb = c->symd_mb, .timeout_ms = NAMES_MS };
+}
+
+static int prepare(struct hl_recording *run, char **command, struct hl_err *err)
+{
+	const struct hl_recording_options *c = run->config;
+	struct hl_capture_options capture = hl_recording_capture(c, &run->event);
+	const struct hl_symd_options tables = { .memory_mb = c->symd_mb, .timeout_ms = HL_TABLES_MS };
+	const struct hl_symd_options names = { .memory_mb = c->symd_mb, .timeout_ms = HL_NAMES_MS };
 	int code = hl_selection_new(&c->by, &c->where, &c->exclude, &run->selection, err);
 
+	capture.only_targets = c->pids.n > 0 || command[0];
 	if (c->debuginfod)
 		hl_debuginfod_prepare(); /* while there is the right to */
 	if (!code)
@@ -276,6 +280,7 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 		.kernel = &kernel,
 		.names = run->symd,
 		.times = hl_session_times(run->session),
+		.moved_refused = refused,
 	};
 	int code;
 

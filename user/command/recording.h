@@ -106,6 +106,13 @@ extern const char *const hl_recording_syntaxes[];
 	  .metavar = "MICROSECONDS", .help = "time that the sampling program loses, for tests" }
 /* clang-format on */
 
+/* How long symd may take for one request. While one table is made, other files wait for theirs. */
+enum { HL_TABLES_MS = 10000, HL_NAMES_MS = 30000 };
+
+/* What the capture needs of them. */
+struct hl_capture_options hl_recording_capture(const struct hl_recording_options *options,
+					       const struct hl_event_choice *event);
+
 struct hl_recording;
 
 /*

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -22,6 +21,7 @@
 #include "process/exes.h"
 #include "process/files.h"
 #include "process/maps.h"
+#include "process/moved.h"
 #include "process/vdso.h"
 #include "symd/client.h"
 #include "symd/client_cached.h"
@@ -70,12 +70,9 @@ struct hl_session {
 static uint64_t process_cpu_ns(const struct hl_session *session)
 {
 	struct hl_symd_stats symd;
-	struct timespec t;
 
 	hl_symd_stats(session->symd, &symd);
-	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t))
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec + symd.cpu_ns;
+	return hl_process_cpu_ns() + symd.cpu_ns;
 }
 
 /* Each sampled file keeps a descriptor; the soft limit is often 1,024 only. */
@@ -402,7 +399,9 @@ int hl_session_stop(struct hl_session *session, struct hl_window *window, struct
 	session->times.end_monotonic_ns = hl_monotonic_ns();
 	session->times.elapsed_ns = session->times.end_monotonic_ns - session->started_ns;
 	stop_opener(session);
+	(void)pthread_mutex_lock(&session->files_lock);
 	(void)hl_files_search(session->files);
+	(void)pthread_mutex_unlock(&session->files_lock);
 	code = hl_session_drain(session, window, err);
 	if (!code)
 		code = hl_session_drain(session, window, err);
@@ -410,27 +409,43 @@ int hl_session_stop(struct hl_session *session, struct hl_window *window, struct
 	return code;
 }
 
-static void copy_file(struct hl_session *session, uint64_t frame, struct hl_files *into)
+struct hl_code_files *hl_session_copy_code(struct hl_session *session)
 {
-	uint32_t id = (uint32_t)(frame >> HL_FRAME_FILE_SHIFT);
-	const struct hl_open_file *known;
+	return hl_code_files_copy(session->code_files);
+}
 
-	if (frame & HL_FRAME_RAW || id < HL_FILE_FIRST)
-		return;
-	known = hl_files_get(into, id);
-	if (!known || known->state != HL_FILE_OPEN)
+struct hl_moved_code *hl_session_copy_moved(struct hl_session *session, uint64_t *ret_refused)
+{
+	return hl_moved_watch_copy(session->moved, ret_refused);
+}
+
+static void copy_file(struct hl_session *session, uint32_t id, struct hl_files *into)
+{
+	const struct hl_open_file *known = id < HL_FILE_FIRST ? NULL : hl_files_get(into, id);
+
+	if (id >= HL_FILE_FIRST && (!known || known->state != HL_FILE_OPEN))
 		(void)hl_files_copy(session->files, id,
 				    into); /* else it stays without names, and is counted */
 }
 
-void hl_session_copy_files(struct hl_session *session, const struct hl_window *window, struct hl_files *into)
+static uint32_t file_of(uint64_t frame)
 {
+	return frame & HL_FRAME_RAW ? HL_FILE_NONE : (uint32_t)(frame >> HL_FRAME_FILE_SHIFT);
+}
+
+void hl_session_copy_files(struct hl_session *session, const struct hl_window *window,
+			   const struct hl_moved_code *moved, struct hl_files *into)
+{
+	uint32_t id;
+
 	(void)pthread_mutex_lock(&session->files_lock);
 	for (size_t i = 0; i < window->n_samples; i++)
-		copy_file(session, window->samples[i].key.ip, into);
+		copy_file(session, file_of(window->samples[i].key.ip), into);
 	for (size_t i = 0; i < window->n_stacks; i++)
 		for (uint32_t k = 0; k < window->stacks[i].head.n; k++)
-			copy_file(session, window->stacks[i].frames[k], into);
+			copy_file(session, file_of(window->stacks[i].frames[k]), into);
+	for (size_t i = 0; (id = hl_moved_code_file(moved, i)) != HL_FILE_NONE; i++)
+		copy_file(session, id, into);
 	(void)pthread_mutex_unlock(&session->files_lock);
 }
 
@@ -442,6 +457,7 @@ int hl_session_forget_code(struct hl_session *session)
 		return -ENOMEM;
 	hl_code_files_free(session->code_files);
 	session->code_files = files;
+	hl_moved_watch_clear(session->moved);
 	return 0;
 }
 

@@ -41,12 +41,18 @@ int hl_session_drain(struct hl_session *session, struct hl_window *window, struc
 int hl_session_stop(struct hl_session *session, struct hl_window *window, struct hl_err *err);
 
 /*
- * Of a session that still samples: what the other thread knows of the files in @window is copied to @into, a
- * registry of the caller's.
+ * Of a session that still samples, for a third thread: a copy of what is known of code that processes make,
+ * made by the thread that drains; NULL without memory or descriptors.
  */
-void hl_session_copy_files(struct hl_session *session, const struct hl_window *window, struct hl_files *into);
+struct hl_code_files *hl_session_copy_code(struct hl_session *session);
+/* The same of code that they moved out of files; see hl_session_moved_code(). */
+struct hl_moved_code *hl_session_copy_moved(struct hl_session *session, uint64_t *ret_refused);
+/* Copies what is known of the files in @window, and of those that @moved names, to @into. */
+void hl_session_copy_files(struct hl_session *session, const struct hl_window *window,
+			   const struct hl_moved_code *moved, struct hl_files *into);
 /*
- * Starts the list of processes that make code anew, as it only grows; to be called by the thread that drains.
+ * Starts the lists of processes that make or move code anew, as they only grow; to be called by the thread that
+ * drains.
  * 0 or -ENOMEM: then it stays.
  */
 int hl_session_forget_code(struct hl_session *session);

@@ -122,6 +122,30 @@ int hl_moved_code_add(struct hl_moved_code *moved, const struct hl_moved_key *ke
 	return code;
 }
 
+struct hl_moved_code *hl_moved_code_copy(const struct hl_moved_code *moved)
+{
+	struct hl_moved_code *copy = hl_moved_code_new();
+
+	for (size_t i = 0; copy && i < moved->n_found; i++) {
+		if (hl_moved_code_add(copy, &moved->found[i].key, &moved->found[i].where)) {
+			hl_moved_code_free(copy);
+			copy = NULL;
+		}
+	}
+	return copy;
+}
+
+void hl_moved_code_clear(struct hl_moved_code *moved)
+{
+	moved->n_found = 0;
+	hl_index_clear(&moved->found_index);
+}
+
+uint32_t hl_moved_code_file(const struct hl_moved_code *moved, size_t number)
+{
+	return number < moved->n_found ? moved->found[number].where.file : HL_FILE_NONE;
+}
+
 uint64_t hl_moved_code_translate(const struct hl_moved_code *moved, uint64_t frame,
 				 const struct hl_process_key *key)
 {

@@ -3,6 +3,7 @@
 #define HL_PROCESS_MOVED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sample/window.h"
@@ -27,6 +28,13 @@ uint32_t hl_moved_code_look(struct hl_moved_code *moved, const struct hl_process
 /* Adds what was found, in place of what was at that start. -E2BIG, -ENOMEM: there is no room. */
 int hl_moved_code_add(struct hl_moved_code *moved, const struct hl_moved_key *key,
 		      const struct hl_moved *where);
+
+/* A copy of what was found, for another thread to read. NULL: no memory. */
+struct hl_moved_code *hl_moved_code_copy(const struct hl_moved_code *moved);
+/* Forgets what was found, as it only grows. */
+void hl_moved_code_clear(struct hl_moved_code *moved);
+/* The file of which find number @number, from 0 on, was a part; HL_FILE_NONE from the first that is none on. */
+uint32_t hl_moved_code_file(const struct hl_moved_code *moved, size_t number);
 
 /* @frame of process @key, of its file if it is a raw address that was moved out of one; else as it is. */
 uint64_t hl_moved_code_translate(const struct hl_moved_code *moved, uint64_t frame,

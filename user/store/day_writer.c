@@ -363,3 +363,12 @@ int day_writer_write(struct day_writer *day, const struct hl_profile_meta *meta,
 		day->last_window = window;
 	return code;
 }
+
+int day_writer_gaps(struct day_writer *day, const struct hl_gap *gaps, size_t n_gaps, struct hl_err *err)
+{
+	int code = hl_db_run(day->db, "BEGIN IMMEDIATE", err);
+
+	if (!code)
+		code = write_gaps(day, gaps, n_gaps, err);
+	return code ? code : hl_db_run(day->db, "COMMIT", err);
+}

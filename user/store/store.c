@@ -111,6 +111,7 @@ void hl_store_close(struct hl_store *store)
 {
 	if (!store)
 		return;
+	(void)hl_store_flush(store, NULL);
 	close_day(store, /* whole= */ true);
 	hl_cleanup_close(&store->lock_fd);
 	free(store->dir);
@@ -201,6 +202,22 @@ static int set_aside(struct hl_store *store, uint32_t day, int why, struct hl_er
 		"'%s/%s' cannot be gone on with: %s; it was set aside as '%s', and a new file is written",
 		store->dir, hl_day_name(day, old), reason.text, name);
 	return 0;
+}
+
+int hl_store_flush(struct hl_store *store, struct hl_err *err)
+{
+	int code = 0;
+
+	if (!store->n_gaps)
+		return 0;
+	code = open_day(store, (uint32_t)(store->gaps[store->n_gaps - 1].end_ns / HL_DAY_NS), err);
+	if (!code)
+		code = day_writer_gaps(store->day, store->gaps, store->n_gaps, err);
+	if (code)
+		close_day(store, /* whole= */ false);
+	else
+		store->n_gaps = 0;
+	return code;
 }
 
 static int try_write(struct hl_store *store, uint32_t day, const struct hl_profile_meta *meta,

@@ -38,6 +38,9 @@ int hl_store_write(struct hl_store *store, const struct hl_profile_meta *meta, c
 void hl_store_gap(struct hl_store *store, uint64_t start_ns, uint64_t end_ns, uint64_t samples,
 		  const char *reason);
 
+/* Writes the gaps that were noted, where there is no window to do it with. 0 or -errno. */
+int hl_store_flush(struct hl_store *store, struct hl_err *err);
+
 /* What was done to go on, since the last call: a sentence, or "". Static until the next call. */
 const char *hl_store_notice(struct hl_store *store);
 

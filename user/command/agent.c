@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "capture/event.h"
+#include "command/command.h"
+#include "command/keeper.h"
+#include "command/notify.h"
+#include "command/privileges.h"
+#include "command/recording.h"
+#include "store/store.h"
+#include "symd/client.h"
+
+/*
+ * A session of capture is drained once a second; at the end of a window what was drained is handed to the
+ * keeper, which writes it. Where sampling is switched off by a file, the whole session ends, so that nothing of
+ * hotleaf is left in the kernel, and a new one begins when the file is gone.
+ */
+
+/* Names and the memory of symbolizers are kept for so long. */
+#define GENERATION_NS (3600 * HL_SECOND_NS)
+
+struct agent {
+	struct hl_recording_options recording;
+	const char *store, *disabled;
+	uint64_t window_ns;
+	struct hl_store_limits limits;
+};
+
+static const struct hl_option options[] = {
+	HL_HEADING("What is sampled"),
+	{ "frequency", 'F', HL_UINT(struct agent, recording.frequency), .min = 1, .max = 20000,
+	  .default_text = "19", .metavar = "HZ", .help = "samples a second on each CPU" },
+	{ "event", 'e', HL_STRING(struct agent, recording.event), .metavar = "EVENT",
+	  .help = "what to count; without it the best that opens: cycles, as precise as can be, else "
+		  "cpu-clock" },
+	HL_RECORDING_SYNTAX(struct agent),
+	HL_HEADING("What is kept"),
+	{ "store", 0, HL_STRING(struct agent, store), .default_text = "/var/lib/hotleaf", .metavar = "DIR",
+	  .help = "where: a file for each UTC day" },
+	{ "window", 0, HL_SECONDS(struct agent, window_ns), .min = HL_SECOND_NS, .max = 3600 * HL_SECOND_NS,
+	  .default_text = "10", .metavar = "SECONDS",
+	  .help = "the span of time that samples are summed over; it must divide an hour" },
+	{ "store-age", 0, HL_SECONDS(struct agent, limits.max_age_ns), .min = 86400 * HL_SECOND_NS,
+	  .max = 36500 * (86400 * HL_SECOND_NS), .default_text = "90d", .metavar = "SECONDS",
+	  .help = "days that ended longer ago are removed" },
+	{ "store-max", 0, HL_BYTES(struct agent, limits.max_bytes), .min = 1 << 20, .max = UINT64_C(1) << 50,
+	  .default_text = "4G", .metavar = "BYTES",
+	  .help = "beyond it the oldest days are removed, then writing pauses" },
+	{ "min-free", 0, HL_BYTES(struct agent, limits.min_free), .max = UINT64_C(1) << 50,
+	  .default_text = "1G", .metavar = "BYTES",
+	  .help = "as much is left free in the file system, likewise" },
+	HL_RECORDING_LIMITS(struct agent),
+	{ "disabled-file", 0, HL_STRING(struct agent, disabled), .default_text = "/etc/hotleaf/disabled",
+	  .metavar = "FILE", .hidden = true, .help = "while it is there, nothing is sampled" },
+};
+
+/* What one run of the command holds. */
+struct run {
+	const struct agent *config;
+	struct hl_event_choice event;
+	struct hl_store *store;
+	sigset_t signals;
+	struct hl_symd_options names;
+	bool ready, end;
+	bool elsewhere; /* the store is another user's */
+	/* Of one session: */
+	struct hl_session *session;
+	struct hl_keeper *keeper;
+	struct hl_kept open; /* the open window */
+	struct hl_align align;
+	struct hl_capture_stats stats; /* as of the last window */
+	uint64_t process_cpu_ns;       /* likewise, as the next */
+	uint64_t moved_refused;
+	uint64_t generation_ns; /* when this generation of names began, by the monotonic clock */
+	uint32_t generation;
+};
+
+/* ---- one window ---------------------------------------------------------------------------------------- */
+
+static struct hl_capture_stats stats_since(const struct hl_capture_stats *now,
+					   const struct hl_capture_stats *before)
+{
+	struct hl_capture_stats since = *now;
+
+	for (unsigned int i = 0; i < HL_COUNTER_MAX; i++)
+		since.counters.value[i] -= before->counters.value[i];
+	since.expected -= before->expected;
+	since.program_ns -= before->program_ns;
+	since.tables_dropped -= before->tables_dropped;
+	since.tables_refused -= before->tables_refused;
+	return since;
+}
+
+/* Hands the open window to the keeper, as that which was @when. */
+static void close_window(struct run *run, struct hl_aligned when)
+{
+	struct hl_capture_stats now;
+	uint64_t cpu_ns = hl_process_cpu_ns(), refused;
+
+	hl_capture_stats(hl_session_capture(run->session), &now);
+	run->open.when = when;
+	run->open.end_monotonic_ns = hl_monotonic_ns();
+	run->open.stats = stats_since(&now, &run->stats);
+	run->open.process_cpu_ns = cpu_ns - run->process_cpu_ns;
+	run->open.code_files = hl_session_copy_code(run->session);
+	run->open.moved = hl_session_copy_moved(run->session, &refused);
+	run->open.moved_refused = refused - run->moved_refused;
+	run->open.generation = run->generation;
+	run->stats = now;
+	run->process_cpu_ns = cpu_ns;
+	run->moved_refused = refused;
+	hl_keeper_put(run->keeper, &run->open);
+	if (hl_monotonic_ns() - run->generation_ns < GENERATION_NS || hl_session_forget_code(run->session))
+		return;
+	run->generation++;
+	run->generation_ns = hl_monotonic_ns();
+}
+
+/* ---- one session --------------------------------------------------------------------------------------- */
+
+static bool is_disabled(const struct run *run)
+{
+	return access(run->config->disabled, F_OK) == 0;
+}
+
+/* Waits for the next whole second of the wall clock, or a signal to end. */
+static void wait_a_second(struct run *run)
+{
+	uint64_t wait_ns = hl_align_wait(hl_realtime_ns());
+	struct timespec wait = { (time_t)(wait_ns / HL_SECOND_NS), (long)(wait_ns % HL_SECOND_NS) };
+	int signal = sigtimedwait(&run->signals, NULL, &wait);
+
+	if (signal == SIGINT || signal == SIGTERM)
+		run->end = true;
+	(void)hl_notify("WATCHDOG=1");
+}
+
+static int begin(struct run *run, struct hl_err *err)
+{
+	const struct hl_recording_options *c = &run->config->recording;
+	struct hl_capture_options capture = hl_recording_capture(c, &run->event);
+	const struct hl_symd_options tables = { .memory_mb = c->symd_mb, .timeout_ms = HL_TABLES_MS };
+	struct hl_keeper_options keeper = {
+		.elsewhere = run->elsewhere,
+		.symd = &run->names,
+		.event = &run->event,
+		.frequency = c->frequency,
+		.intel = c->syntax == HL_SYNTAX_INTEL,
+		.store = run->store,
+	};
+	int code = hl_session_new(&capture, &tables, /* cache= */ NULL, &run->session, err);
+
+	keeper.session = run->session;
+	if (!code)
+		code = hl_keeper_start(&keeper, &run->keeper, err);
+	if (!code)
+		code = hl_session_start(run->session, err);
+	/* The threads have dropped theirs; another session can do with what is left. */
+	return code ? code : hl_privileges_drop(run->elsewhere, err);
+}
+
+static int sample(struct run *run, struct hl_err *err)
+{
+	struct hl_aligned when;
+	int code = 0;
+
+	while (!run->end && !code && !is_disabled(run)) {
+		wait_a_second(run);
+		code = hl_session_drain(run->session, &run->open.window, err);
+		if (!code && hl_align_look(&run->align, hl_realtime_ns(), hl_monotonic_ns(), &when))
+			close_window(run, when);
+	}
+	return code;
+}
+
+/* The last window is kept, also where a drain failed. */
+static int end(struct run *run, struct hl_err *err)
+{
+	int code = hl_session_stop(run->session, &run->open.window, err);
+
+	close_window(run, hl_align_end(&run->align, hl_monotonic_ns()));
+	return code;
+}
+
+static int run_session(struct run *run, struct hl_err *err)
+{
+	int code = begin(run, err), at_end;
+
+	if (!code) {
+		run->stats = (struct hl_capture_stats){ 0 };
+		run->process_cpu_ns = hl_process_cpu_ns();
+		run->moved_refused = 0;
+		run->generation++; /* file ids are others than in the last session */
+		run->generation_ns = hl_monotonic_ns();
+		hl_align_start(&run->align, run->config->window_ns, hl_realtime_ns(), hl_monotonic_ns());
+		if (!run->ready)
+			(void)hl_notify("READY=1");
+		run->ready = true;
+		code = sample(run, err);
+		at_end = end(run, code ? NULL : err);
+		code = code ? code : at_end;
+	}
+	hl_keeper_stop(run->keeper);
+	hl_session_free(run->session);
+	hl_kept_done(&run->open);
+	run->keeper = NULL;
+	run->session = NULL;
+	return code;
+}
+
+/* Waits until the file is gone. That nothing is sampled is noted once a minute, lest it be lost with us. */
+static void stay_disabled(struct run *run)
+{
+	uint64_t since_ns = hl_realtime_ns(), now_ns;
+	char reason[120];
+
+	(void)snprintf(reason, sizeof(reason), "disabled by '%s'", run->config->disabled);
+	if (!run->ready)
+		(void)hl_notify("READY=1");
+	run->ready = true;
+	(void)hl_notify("STATUS=disabled");
+	while (!run->end && is_disabled(run)) {
+		wait_a_second(run);
+		now_ns = hl_realtime_ns();
+		if (now_ns - since_ns < 60 * HL_SECOND_NS && is_disabled(run) && !run->end)
+			continue;
+		if (now_ns > since_ns)
+			hl_store_gap(run->store, since_ns, now_ns, 0, reason);
+		(void)hl_store_flush(run->store, NULL); /* else with the next window */
+		since_ns = now_ns;
+	}
+	(void)hl_notify("STATUS=sampling");
+}
+
+static int run_all(struct run *run, struct hl_err *err)
+{
+	int code = 0;
+
+	if (isatty(STDERR_FILENO))
+		(void)fprintf(stderr, "sampling at %u Hz into '%s'; Ctrl-C ends\n",
+			      run->config->recording.frequency, run->config->store);
+	while (!run->end && !code) {
+		if (is_disabled(run))
+			stay_disabled(run);
+		else
+			code = run_session(run, err);
+	}
+	(void)hl_notify("STOPPING=1");
+	return code;
+}
+
+static int run_agent(void *config, char **rest, struct hl_err *err)
+{
+	struct run run = { .config = config };
+	const struct agent *c = config;
+	struct stat st;
+	int code;
+
+	if (3600 * HL_SECOND_NS % c->window_ns)
+		return hl_usage(err, "option \"--window\" must divide an hour: 10, 30, 60, 5m");
+	(void)umask(027);
+	(void)sigemptyset(&run.signals);
+	(void)sigaddset(&run.signals, SIGINT);
+	(void)sigaddset(&run.signals, SIGTERM);
+	(void)sigaddset(&run.signals, SIGHUP);
+	(void)sigprocmask(SIG_BLOCK, &run.signals, NULL);
+	code = hl_event_choose(c->recording.event, c->recording.frequency, &run.event, err);
+	if (code == -EINVAL) /* no such event, modifier or frequency */
+		return HL_EXIT_USAGE;
+	if (!code)
+		code = hl_store_open(c->store, &c->limits, &run.store, err);
+	run.names = (struct hl_symd_options){ .memory_mb = c->recording.symd_mb, .timeout_ms = HL_NAMES_MS };
+	run.elsewhere = !code && (stat(c->store, &st) || st.st_uid != geteuid());
+	if (!code)
+		code = run_all(&run, err);
+	hl_store_close(run.store);
+	hl_log_repeats();
+	return code;
+}
+
+const struct hl_command hl_command_agent = {
+	.name = "agent",
+	.summary = "sample this host all the time, and keep it for reports",
+	.usage = "[OPTION…]",
+	.description =
+		"Samples every CPU until it is told to end (SIGTERM, SIGINT), and writes what ran, window "
+		"by\n"
+		"window, to a store, from which `hotleaf report` makes pages of any span of time. While\n"
+		"/etc/hotleaf/disabled exists, nothing is sampled and nothing is left in the kernel.",
+	.options = options,
+	.n_options = sizeof(options) / sizeof(options[0]),
+	.config_size = sizeof(struct agent),
+	.run = run_agent,
+};

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "command/keeper.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "command/header.h"
+#include "command/kernel_names.h"
+#include "command/named_files.h"
+#include "command/privileges.h"
+#include "command/resolve.h"
+#include "process/codefiles.h"
+#include "process/files.h"
+#include "process/moved.h"
+#include "profile/profile.h"
+#include "store/batch.h"
+#include "store/store.h"
+#include "symd/client.h"
+
+/* So many windows may wait: at ten seconds each, a store that hangs for a minute costs nothing. */
+enum { MAX_WAITING = 6 };
+
+struct hl_keeper {
+	struct hl_keeper_options options;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	/* Under the lock. */
+	struct hl_kept waiting[MAX_WAITING];
+	size_t n_waiting;
+	struct hl_aligned late; /* windows that found no place */
+	uint64_t late_samples, n_put, n_done;
+	bool stop;
+	/* The thread's. */
+	struct hl_symd *symd;
+	struct hl_files *files;
+	struct hl_named_files named;
+	struct hl_kernel_names kernel;
+	uint32_t generation;
+	uint64_t symd_cpu_ns;  /* counted so far */
+	struct hl_err failure; /* of the store, as last told; "": it works */
+};
+
+void hl_kept_done(struct hl_kept *kept)
+{
+	hl_window_done(&kept->window);
+	hl_code_files_free(kept->code_files);
+	hl_moved_code_free(kept->moved);
+	*kept = (struct hl_kept){ 0 };
+}
+
+/* ---- names --------------------------------------------------------------------------------------------- */
+
+static void forget_names(struct hl_keeper *k)
+{
+	hl_symd_free(k->symd);
+	k->symd = NULL;
+	k->symd_cpu_ns = 0;
+	hl_named_files_done(&k->named);
+	hl_files_free(k->files);
+	k->files = NULL;
+	k->kernel = (struct hl_kernel_names){ 0 };
+}
+
+static int prepare_names(struct hl_keeper *k, const struct hl_kept *kept, struct hl_err *err)
+{
+	if (kept->generation != k->generation)
+		forget_names(k);
+	k->generation = kept->generation;
+	if (!k->symd)
+		k->symd = hl_symd_new_with(k->options.symd, err);
+	if (!k->symd)
+		return -ECHILD;
+	if (!k->files)
+		k->files = hl_files_new(-1);
+	if (!k->files)
+		return hl_err_set(err, -ENOMEM, "no memory for the files of a window");
+	hl_session_copy_files(k->options.session, &kept->window, kept->moved, k->files);
+	return 0;
+}
+
+static uint8_t kind_of(const struct hl_sample *sample)
+{
+	if (sample->key.flags & HL_FLAG_IDLE)
+		return HL_OWNER_IDLE;
+	return sample->key.flags & HL_FLAG_KTHREAD ? HL_OWNER_KTHREAD : HL_OWNER_PROCESS;
+}
+
+/* The store keeps the owner itself: the frames that stand for it are left out. */
+static int take_stack(void *ctx, const struct hl_sample *sample, const uint32_t *frames, size_t n)
+{
+	struct hl_batch *batch = ctx;
+	const struct hl_profile *profile = hl_batch_profile(batch);
+	const struct hl_frame *frame;
+	struct hl_owner owner = {
+		.kind = kind_of(sample),
+		.pid = sample->key.process.tgid,
+		.exec_id = sample->key.process.exec_id,
+		.started_ns = sample->key.process.start_time,
+		.thread = sample->key.comm,
+		.thread_len = strnlen(sample->key.comm, HL_COMM_LEN),
+	};
+
+	for (; n && (frame = hl_profile_get_frame(profile, *frames))->kind == HL_FRAME_ROOT; frames++, n--) {
+		owner.process = frame->name;
+		owner.process_len = frame->name_len;
+	}
+	return hl_batch_add(batch, &owner, frames, n, sample->count.samples, sample->count.periods);
+}
+
+static int name_samples(struct hl_keeper *k, const struct hl_kept *kept, struct hl_batch *batch,
+			struct hl_resolve_counts *counts, struct hl_err *err)
+{
+	const struct hl_resolve resolve = {
+		.window = &kept->window,
+		.files = k->files,
+		.code_files = kept->code_files,
+		.moved = kept->moved,
+		.until_ns = kept->end_monotonic_ns,
+		.symd = k->symd,
+		.kernel = &k->kernel,
+		.instructions = true,
+		.intel = k->options.intel,
+		.software_clock = k->options.event->software_clock,
+		.named = &k->named,
+		.take = take_stack,
+		.take_ctx = batch,
+	};
+
+	return hl_resolve_run(&resolve, hl_batch_profile(batch), counts, err);
+}
+
+/* ---- one window ---------------------------------------------------------------------------------------- */
+
+/* CPU time of the symbolizer since the last window. */
+static uint64_t symd_cpu(struct hl_keeper *k)
+{
+	struct hl_symd_stats stats;
+	uint64_t since;
+
+	hl_symd_stats(k->symd, &stats);
+	since = stats.cpu_ns > k->symd_cpu_ns ? stats.cpu_ns - k->symd_cpu_ns : 0;
+	k->symd_cpu_ns = stats.cpu_ns;
+	return since;
+}
+
+static void fill_header(struct hl_keeper *k, const struct hl_kept *kept, struct hl_resolve_counts *counts,
+			struct hl_header *header)
+{
+	uint64_t length = kept->when.end_ns - kept->when.start_ns;
+	const struct hl_header_facts facts = {
+		.capture = hl_session_capture(k->options.session),
+		.event = k->options.event,
+		.frequency = k->options.frequency,
+		.window = &kept->window,
+		.counts = counts,
+		.kernel = &k->kernel,
+		.names = k->symd,
+		.stats = kept->stats,
+		.moved_refused = kept->moved_refused,
+		.times = { .start_ns = kept->when.start_ns,
+			   .end_ns = kept->when.end_ns,
+			   .elapsed_ns = length,
+			   .process_cpu_ns = kept->process_cpu_ns + symd_cpu(k) },
+		.of_many = true,
+	};
+
+	/* Told once, when a file is first met, and with numbers: no note of a window. */
+	counts->debug = (struct hl_debug_counts){ 0 };
+	hl_header_fill(header, &facts);
+}
+
+/* Says when the store begins to fail, and when it works again: each once. */
+static void tell(struct hl_keeper *k, int code, const struct hl_err *err)
+{
+	const char *notice = hl_store_notice(k->options.store);
+
+	if (notice[0])
+		hl_log(HL_LOG_WARNING, "store", "%s", notice);
+	if (code && !k->failure.text[0])
+		hl_log(HL_LOG_WARNING, "store", "windows are lost until this is over: %s", err->text);
+	if (!code && k->failure.text[0])
+		hl_log(HL_LOG_WARNING, "store", "windows are written again");
+	if (code)
+		k->failure = *err;
+	else
+		k->failure.text[0] = '\0';
+}
+
+static void keep(struct hl_keeper *k, const struct hl_kept *kept)
+{
+	_cleanup_(hl_batch_freep) struct hl_batch *batch = hl_batch_new();
+	struct hl_resolve_counts counts = { 0 };
+	struct hl_header header;
+	struct hl_err err = { "" };
+	int code = -ENOMEM;
+
+	if (!batch || !kept->code_files || !kept->moved)
+		(void)hl_err_set(&err, code, "no memory or descriptors for a window");
+	else
+		code = prepare_names(k, kept, &err);
+	if (!code)
+		code = name_samples(k, kept, batch, &counts, &err);
+	if (code) {
+		hl_store_gap(k->options.store, kept->when.start_ns, kept->when.end_ns,
+			     hl_window_total(&kept->window), err.text);
+	} else {
+		fill_header(k, kept, &counts, &header);
+		code = hl_store_write(k->options.store, &header.meta, batch, &err);
+	}
+	tell(k, code, &err);
+}
+
+/* ---- the thread ---------------------------------------------------------------------------------------- */
+
+/* Waits for a window. False: there will be none. */
+static bool next(struct hl_keeper *k, struct hl_kept *ret)
+{
+	bool any;
+
+	(void)pthread_mutex_lock(&k->lock);
+	while (!k->n_waiting && !k->stop)
+		(void)pthread_cond_wait(&k->changed, &k->lock);
+	any = k->n_waiting > 0;
+	if (any) {
+		*ret = k->waiting[0];
+		k->n_waiting--;
+		memmove(k->waiting, k->waiting + 1, k->n_waiting * sizeof(k->waiting[0]));
+	}
+	if (k->late_samples || k->late.end_ns)
+		hl_store_gap(k->options.store, k->late.start_ns, k->late.end_ns, k->late_samples,
+			     "the store was too slow");
+	k->late = (struct hl_aligned){ 0 };
+	k->late_samples = 0;
+	(void)pthread_mutex_unlock(&k->lock);
+	return any;
+}
+
+static void *run(void *ctx)
+{
+	struct hl_keeper *k = ctx;
+	struct hl_kept kept;
+	struct hl_err err = { "" };
+
+	if (hl_privileges_drop(k->options.elsewhere, &err))
+		hl_log(HL_LOG_WARNING, "store", "%s", err.text);
+	while (next(k, &kept)) {
+		keep(k, &kept);
+		hl_kept_done(&kept);
+		(void)pthread_mutex_lock(&k->lock);
+		k->n_done++;
+		(void)pthread_mutex_unlock(&k->lock);
+	}
+	forget_names(k);
+	return NULL;
+}
+
+int hl_keeper_start(const struct hl_keeper_options *options, struct hl_keeper **ret, struct hl_err *err)
+{
+	struct hl_keeper *k = calloc(1, sizeof(*k));
+	int code;
+
+	if (!k)
+		return hl_err_set(err, -ENOMEM, "no memory for the thread that writes");
+	k->options = *options;
+	(void)pthread_mutex_init(&k->lock, NULL); /* cannot fail, as the next */
+	(void)pthread_cond_init(&k->changed, NULL);
+	code = pthread_create(&k->thread, NULL, run, k);
+	if (code) {
+		free(k);
+		return hl_err_errno(err, -code, "cannot start the thread that writes");
+	}
+	*ret = k;
+	return 0;
+}
+
+void hl_keeper_put(struct hl_keeper *k, struct hl_kept *kept)
+{
+	(void)pthread_mutex_lock(&k->lock);
+	k->n_put++;
+	if (k->n_waiting < MAX_WAITING) {
+		k->waiting[k->n_waiting++] = *kept;
+		*kept = (struct hl_kept){ 0 };
+	} else {
+		k->n_done++;
+		if (!k->late.end_ns)
+			k->late.start_ns = kept->when.start_ns;
+		k->late.end_ns = kept->when.end_ns;
+		k->late_samples += hl_window_total(&kept->window);
+	}
+	(void)pthread_cond_signal(&k->changed);
+	(void)pthread_mutex_unlock(&k->lock);
+	hl_kept_done(kept);
+}
+
+void hl_keeper_progress(struct hl_keeper *k, uint64_t *ret_put, uint64_t *ret_done)
+{
+	(void)pthread_mutex_lock(&k->lock);
+	*ret_put = k->n_put;
+	*ret_done = k->n_done;
+	(void)pthread_mutex_unlock(&k->lock);
+}
+
+void hl_keeper_stop(struct hl_keeper *k)
+{
+	if (!k)
+		return;
+	(void)pthread_mutex_lock(&k->lock);
+	k->stop = true;
+	(void)pthread_cond_signal(&k->changed);
+	(void)pthread_mutex_unlock(&k->lock);
+	(void)pthread_join(k->thread, NULL);
+	(void)pthread_mutex_destroy(&k->lock);
+	(void)pthread_cond_destroy(&k->changed);
+	free(k);
+}
