@@ -12,6 +12,7 @@
 #include "harness.h"
 
 struct demo {
+	uint64_t room;
 	bool all, quiet;
 	uint32_t hz;
 	uint64_t duration;
@@ -35,6 +36,8 @@ static const struct hl_option demo_options[] = {
 	  .metavar = "HZ", .help = "samples a second" },
 	{ "duration", 'd', HL_SECONDS(struct demo, duration), .min = HL_SECOND_NS / 10,
 	  .max = 86400 * HL_SECOND_NS, .metavar = "SECONDS", .help = "how long" },
+	{ "room", 'r', HL_BYTES(struct demo, room), .min = 1000, .max = UINT64_C(1) << 40, .metavar = "BYTES",
+	  .help = "how much" },
 	{ "output", 'o', HL_STRINGS(struct demo, outputs), .metavar = "FILE", .help = "where to" },
 	{ "format", 'f', HL_CHOICE(struct demo, format), .choices = formats, .default_text = "svg",
 	  .metavar = "FORMAT", .help = "one of" },
@@ -209,6 +212,26 @@ HL_TEST(numbers_have_a_range)
 		  "value \"\" of option \"-p\" is not a whole number; give a whole number from 1 to 4194304");
 	CHECK_STR(refusal("-p 1,2,"),
 		  "value \"\" of option \"-p\" is not a whole number; give a whole number from 1 to 4194304");
+}
+
+HL_TEST(bytes)
+{
+	CHECK_INT(parse("-r 1000"), 0);
+	CHECK_INT(got.room, 1000);
+	CHECK_INT(parse("--room=4G"), 0);
+	CHECK_INT(got.room, 4LL << 30);
+	CHECK_INT(parse("-r 1.5M"), 0);
+	CHECK_INT(got.room, 3LL << 19);
+	CHECK_INT(parse("-r 10k"), 0);
+	CHECK_INT(got.room, 10240);
+	CHECK_INT(parse("-r 1T"), 0);
+	CHECK_STR(refusal("-r 999"),
+		  "value \"999\" of option \"-r\" is out of range; give bytes from 1000 to 1T, as "
+		  "500M or 4G");
+	CHECK(strstr(refusal("-r 2T"), "is out of range"));
+	CHECK(strstr(refusal("-r 99999999P"), "is out of range"));
+	CHECK(strstr(refusal("-r 4GB"), "is not a number of bytes"));
+	CHECK(strstr(refusal("-r G"), "is not a number of bytes"));
 }
 
 HL_TEST(times_have_a_range)

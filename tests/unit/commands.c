@@ -17,6 +17,7 @@ static const size_t field_sizes[] = {
 	[HL_OPT_UINT] = sizeof(uint32_t),
 	[HL_OPT_SECONDS] = sizeof(uint64_t),
 	[HL_OPT_STRING] = sizeof(const char *),
+	[HL_OPT_BYTES] = sizeof(uint64_t),
 	[HL_OPT_CHOICE] = sizeof(int),
 	[HL_OPT_STRINGS] = sizeof(struct hl_words),
 	[HL_OPT_WORDS] = sizeof(struct hl_words),
@@ -66,13 +67,13 @@ static void check_name(const struct hl_command *command, const struct hl_option 
 
 static void check_field(const struct hl_command *command, const struct hl_option *row)
 {
-	bool is_number =
-		row->type == HL_OPT_UINT || row->type == HL_OPT_NUMBERS || row->type == HL_OPT_SECONDS;
+	bool is_wide = row->type == HL_OPT_SECONDS || row->type == HL_OPT_BYTES;
+	bool is_number = row->type == HL_OPT_UINT || row->type == HL_OPT_NUMBERS || is_wide;
 
 	CHECK_ROW(row->offset + field_sizes[row->type] <= command->config_size);
 	CHECK_ROW(!is_number || row->min <= row->max);
 	CHECK_ROW(!is_number || row->max > 0);
-	CHECK_ROW(row->type == HL_OPT_SECONDS || row->max <= UINT32_MAX);
+	CHECK_ROW(is_wide || row->max <= UINT32_MAX);
 	/* The same place and type twice is another name for one thing. */
 	for (const struct hl_option *o = command->options; o < row; o++)
 		CHECK_ROW(o->type == HL_OPT_HEADING || (o->type == row->type && o->offset == row->offset) ||

@@ -130,32 +130,42 @@ static uint64_t bytes_of(char suffix)
 	return at ? UINT64_C(1024) << 10 * (at - units) : 0;
 }
 
+/* The digits behind the dot as a part of @unit; those beyond the ninth are dropped. False if there are none. */
+static bool scan_fraction(const char *at, const char *end, uint64_t unit, uint64_t *ret)
+{
+	uint64_t part = 0, scale = 1;
+
+	if (at == end)
+		return false;
+	for (; at < end; at++) {
+		if (*at < '0' || *at > '9')
+			return false;
+		if (scale == UINT64_C(1000000000))
+			continue;
+		part = part * 10 + (uint64_t)(*at - '0');
+		scale *= 10;
+	}
+	*ret = (uint64_t)((unsigned __int128)unit * part / scale);
+	return true;
+}
+
 /* A number with a fraction and a unit; without one it is in @unit. @what is said of what is none. */
 static int parse_scaled(const struct value *v, uint64_t unit, uint64_t (*scale)(char), const char *what,
 			uint64_t *ret)
 {
 	const char *end = v->text + strlen(v->text), *dot;
-	uint64_t whole = 0, ns;
+	uint64_t whole = 0, part = 0, sum;
 
 	if (end > v->text && scale(end[-1]))
 		unit = scale(*--end);
 	dot = memchr(v->text, '.', (size_t)(end - v->text));
-	if (!scan_digits(v->text, dot ? dot : end, &whole))
+	if (!scan_digits(v->text, dot ? dot : end, &whole) ||
+	    (dot && !scan_fraction(dot + 1, end, unit, &part)))
 		return refuse(v, v->text, strlen(v->text), what);
-	if (__builtin_mul_overflow(whole, unit, &ns))
+	if (__builtin_mul_overflow(whole, unit, &sum) || __builtin_add_overflow(sum, part, &sum) ||
+	    sum < v->option->min || sum > v->option->max)
 		return refuse(v, v->text, strlen(v->text), "is out of range");
-	if (dot && dot + 1 == end)
-		return refuse(v, v->text, strlen(v->text), what);
-	for (const char *p = dot ? dot + 1 : end; p < end; p++) {
-		if (*p < '0' || *p > '9')
-			return refuse(v, v->text, strlen(v->text), what);
-		unit /= 10;
-		if (__builtin_add_overflow(ns, unit * (uint64_t)(*p - '0'), &ns))
-			return refuse(v, v->text, strlen(v->text), "is out of range");
-	}
-	if (ns < v->option->min || ns > v->option->max)
-		return refuse(v, v->text, strlen(v->text), "is out of range");
-	*ret = ns;
+	*ret = sum;
 	return 0;
 }
 

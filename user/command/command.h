@@ -11,6 +11,7 @@ extern const struct hl_command hl_command_check;
 extern const struct hl_command hl_command_fetch;
 extern const struct hl_command hl_command_help;
 extern const struct hl_command hl_command_record;
+extern const struct hl_command hl_command_report;
 extern const struct hl_command hl_command_symd;
 extern const struct hl_command hl_command_version;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "command/outputs.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@ enum { MAX_OUTPUTS = 32 };
 
 struct named_output {
 	char *path;
+	char *dir; /* with its slash, or "": where the file is to be named by its time; else NULL */
 	const struct hl_writer *writer;
 	struct hl_output *output; /* NULL: not opened yet */
 };
@@ -57,12 +59,32 @@ static const struct hl_writer *writer_of(const char *path, const char *format)
 	return NULL;
 }
 
+/* The name is known only at the end; that it can be created is known now. */
+static int add_timed(struct hl_outputs *outputs, const char *dir, const char *format, struct hl_err *err)
+{
+	struct named_output *item = &outputs->items[outputs->n];
+
+	item->writer = hl_writer_find(format ? format : "html");
+	if (!item->writer)
+		return unknown_format(NULL, format, err);
+	if (access(dir[0] ? dir : ".", W_OK | X_OK))
+		return hl_err_errno(err, -errno, "cannot write to %s%s%s; give -o FILE",
+				    dir[0] ? "'" : "the current directory", dir, dir[0] ? "'" : "");
+	item->dir = strdup(dir);
+	if (!item->dir)
+		return hl_err_set(err, -ENOMEM, "no memory for the name of an output");
+	outputs->n++;
+	return 0;
+}
+
 static int add_output(struct hl_outputs *outputs, const char *path, const char *format, struct hl_err *err)
 {
 	struct named_output *item = &outputs->items[outputs->n];
 
 	if (outputs->n == MAX_OUTPUTS)
 		return hl_usage(err, "at most %d outputs can be written at once", MAX_OUTPUTS);
+	if (hl_ends_with(path, "/"))
+		return add_timed(outputs, path, format, err);
 	item->writer = writer_of(path, format);
 	if (!item->writer)
 		return unknown_format(path, format, err);
@@ -72,19 +94,6 @@ static int add_output(struct hl_outputs *outputs, const char *path, const char *
 	outputs->n++;
 	item->output = hl_output_new(path, err);
 	return item->output ? 0 : -EIO;
-}
-
-/* The default name is known only at the end; that it can be created is known now. */
-static int add_default(struct hl_outputs *outputs, const char *format, struct hl_err *err)
-{
-	const struct hl_writer *writer = hl_writer_find(format ? format : "html");
-
-	if (!writer)
-		return unknown_format(NULL, format, err);
-	if (access(".", W_OK | X_OK))
-		return hl_err_errno(err, -errno, "cannot write to the current directory; give -o FILE");
-	outputs->items[outputs->n++].writer = writer;
-	return 0;
 }
 
 int hl_outputs_open(const struct hl_words *paths, const char *format, struct hl_outputs **ret,
@@ -98,7 +107,7 @@ int hl_outputs_open(const struct hl_words *paths, const char *format, struct hl_
 	for (size_t i = 0; i < paths->n && !code; i++)
 		code = add_output(outputs, paths->items[i], format, err);
 	if (!code && !paths->n)
-		code = add_default(outputs, format, err);
+		code = add_timed(outputs, "", format, err);
 	if (code) {
 		hl_outputs_free(outputs);
 		return code;
@@ -107,20 +116,52 @@ int hl_outputs_open(const struct hl_words *paths, const char *format, struct hl_
 	return 0;
 }
 
-static int name_default(struct named_output *item, uint64_t start_ns, uint64_t elapsed_ns, struct hl_err *err)
+/* Of a file that is named by its time: the host's name, safe in a path. */
+static void add_host(struct hl_str *path, const struct hl_profile *profile)
 {
-	char host[64] = "host", time[HL_TIME_SIZE], path[192];
+	const char *host = hl_profile_meta(profile)->host;
 
-	(void)gethostname(host, sizeof(host) - 1);
-	for (char *c = host; *c; c++)
-		if (*c == '/')
-			*c = '_';
-	(void)snprintf(path, sizeof(path), "%s-%s-%llus.%s", host, hl_time_file_name(start_ns, time),
-		       (unsigned long long)((elapsed_ns + HL_SECOND_NS / 2) / HL_SECOND_NS),
-		       item->writer->format);
-	item->path = strdup(path);
-	item->output = item->path ? hl_output_new(path, err) : NULL;
+	for (const char *c = host && *host ? host : "host"; *c; c++)
+		hl_str_addc(path, isalnum((unsigned char)*c) || strchr("-_.", *c) ? *c : '_');
+}
+
+static int name_by_time(struct named_output *item, const struct hl_profile *profile, uint64_t start_ns,
+			uint64_t elapsed_ns, struct hl_err *err)
+{
+	_cleanup_str_ struct hl_str path = { 0 };
+	char time[HL_TIME_SIZE];
+
+	hl_str_adds(&path, item->dir);
+	add_host(&path, profile);
+	hl_str_addf(&path, "-%s-%llus.%s", hl_time_file_name(start_ns, time),
+		    (unsigned long long)((elapsed_ns + HL_SECOND_NS / 2) / HL_SECOND_NS),
+		    item->writer->format);
+	if (hl_str_status(&path))
+		return hl_err_set(err, -ENOMEM, "no memory for the name of an output");
+	item->path = TAKE_PTR(path.data);
+	item->output = hl_output_new(item->path, err);
 	return item->output ? 0 : -EIO;
+}
+
+/* latest.FORMAT becomes another name of the file, at one stroke. */
+static int name_latest(const struct named_output *item, struct hl_err *err)
+{
+	_cleanup_str_ struct hl_str made = { 0 }, latest = { 0 };
+
+	hl_str_addf(&made, "%s.hotleaf-latest-%d", item->dir, (int)getpid());
+	hl_str_addf(&latest, "%slatest.%s", item->dir, item->writer->format);
+	if (hl_str_status(&made) || hl_str_status(&latest))
+		return hl_err_set(err, -ENOMEM, "no memory for the name of an output");
+	(void)unlink(made.data);
+	/* Some file systems have no second names; a link is less, as it dies with the file. */
+	if ((link(item->path, made.data) && symlink(item->path + strlen(item->dir), made.data)) ||
+	    rename(made.data, latest.data)) {
+		int code = hl_err_errno(err, -errno, "cannot name '%s'", latest.data);
+
+		(void)unlink(made.data);
+		return code;
+	}
+	return 0;
 }
 
 int hl_outputs_write(struct hl_outputs *outputs, const struct hl_profile *profile,
@@ -133,7 +174,7 @@ int hl_outputs_write(struct hl_outputs *outputs, const struct hl_profile *profil
 		struct named_output *item = &outputs->items[i];
 
 		if (!item->output)
-			code = name_default(item, start_ns, elapsed_ns, err);
+			code = name_by_time(item, profile, start_ns, elapsed_ns, err);
 		if (!code)
 			code = item->writer->write(profile, options, hl_output_stream(item->output), err);
 	}
@@ -147,15 +188,25 @@ bool hl_outputs_lie_elsewhere(const struct hl_outputs *outputs)
 {
 	for (size_t i = 0; i < outputs->n; i++) {
 		const struct named_output *item = &outputs->items[i];
-		const char *slash = item->path ? strrchr(item->path, '/') : NULL;
-		_cleanup_free_ char *dir =
-			slash ? strndup(item->path, (size_t)(slash - item->path) + 1) : strdup(".");
+		const char *path = item->path ? item->path : item->dir;
+		const char *slash = strrchr(path, '/');
+		_cleanup_free_ char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
 		struct stat st;
 
 		if (!dir || stat(dir, &st) || st.st_uid != geteuid())
 			return true;
 	}
 	return false;
+}
+
+int hl_outputs_name_latest(const struct hl_outputs *outputs, struct hl_err *err)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < outputs->n && !code; i++)
+		if (outputs->items[i].dir)
+			code = name_latest(&outputs->items[i], err);
+	return code;
 }
 
 void hl_outputs_print(const struct hl_outputs *outputs, FILE *out)
@@ -173,6 +224,7 @@ void hl_outputs_free(struct hl_outputs *outputs)
 		if (outputs->items[i].output)
 			hl_output_free(outputs->items[i].output);
 		free(outputs->items[i].path);
+		free(outputs->items[i].dir);
 	}
 	free(outputs);
 }

@@ -18,7 +18,7 @@ struct hl_outputs;
 
 /*
  * Opens @paths, each in the format of its extension or in @format (NULL: by extension; needed for "-").
- * Without paths, one page in the current directory, named later by host, start and length. 0; -errno; or
+ * A directory, told by a slash at its end, gets a file named later by host, start and length. Without paths, that in the current directory. 0; -errno; or
  * HL_EXIT_USAGE with the reason for a name without a known format.
  */
 int hl_outputs_open(const struct hl_words *paths, const char *format, struct hl_outputs **ret,
@@ -31,6 +31,8 @@ int hl_outputs_write(struct hl_outputs *outputs, const struct hl_profile *profil
 
 /* Whether one of them lies in a directory that is not ours, so that replacing it may take a capability. */
 bool hl_outputs_lie_elsewhere(const struct hl_outputs *outputs);
+/* What was written under a name made by its time is now called latest.FORMAT, too. 0 or -errno. */
+int hl_outputs_name_latest(const struct hl_outputs *outputs, struct hl_err *err);
 
 /* Lists the names of the files written, one a line, on @out. */
 void hl_outputs_print(const struct hl_outputs *outputs, FILE *out);

@@ -43,8 +43,9 @@ int day_reader_open(struct day_reader *day, const char *path, uint64_t since_ns,
 		    struct hl_err *err);
 void day_reader_done(struct day_reader *day);
 
-/* Adds the samples of all wanted windows to @profile. -EBADMSG if they are not what the windows say. */
-int day_reader_samples(struct day_reader *day, struct hl_profile *profile, struct hl_err *err);
+/* Adds the samples of all wanted windows to @profile, without instructions if @functions. -EBADMSG if they are not what the windows say. */
+int day_reader_samples(struct day_reader *day, struct hl_profile *profile, bool functions,
+		       struct hl_err *err);
 
 /* The window with that id, if it is among those that were read; else NULL. */
 const struct day_window *day_reader_window(const struct day_reader *day, uint32_t id);

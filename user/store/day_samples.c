@@ -307,20 +307,26 @@ static int read_samples(struct tables *t, struct day_reader *day, struct hl_err 
 }
 
 /* Adds one sum as a stack of the profile: its nodes lead from the leaf to the start. */
-static int add_stack(const struct tables *t, struct hl_profile *profile, const struct sum *sum)
+static int add_stack(const struct tables *t, struct hl_profile *profile, const struct sum *sum,
+		     bool functions)
 {
 	const struct root *root = &t->roots[sum->root];
 	uint32_t frames[MAX_ROOT + MAX_DEPTH];
 	size_t end = MAX_ROOT + MAX_DEPTH, at = end;
 
-	for (uint32_t node = sum->node; node; node = t->nodes[node].parent)
+	uint32_t leaf = sum->node;
+
+	if (leaf && functions &&
+	    hl_profile_get_frame(profile, t->frames[t->nodes[leaf].frame])->kind == HL_FRAME_INSN)
+		leaf = t->nodes[leaf].parent;
+	for (uint32_t node = leaf; node; node = t->nodes[node].parent)
 		frames[--at] = t->frames[t->nodes[node].frame];
 	for (uint32_t i = root->n; i-- > 0;)
 		frames[--at] = root->frames[i];
 	return hl_profile_add(profile, frames + at, end - at, sum->count, sum->weight);
 }
 
-int day_reader_samples(struct day_reader *day, struct hl_profile *profile, struct hl_err *err)
+int day_reader_samples(struct day_reader *day, struct hl_profile *profile, bool functions, struct hl_err *err)
 {
 	struct tables t = { 0 };
 	int code = read_threads(&t, day->db, profile, err);
@@ -335,7 +341,7 @@ int day_reader_samples(struct day_reader *day, struct hl_profile *profile, struc
 		code = read_samples(&t, day, err);
 	/* All was read and is sound: now it counts. */
 	for (size_t i = 0; i < t.n_sums && !code; i++)
-		if (add_stack(&t, profile, &t.sums[i]))
+		if (add_stack(&t, profile, &t.sums[i], functions))
 			code = no_memory(err);
 	tables_done(&t);
 	return code;

@@ -255,7 +255,7 @@ static int read_day(struct hl_reading *reading, const char *path, const char *ev
 	for (size_t i = 0; i < day.n_windows && !code; i++)
 		day.windows[i].wanted = strcmp(day.sources[day.windows[i].source].event, event) == 0;
 	if (!code)
-		code = day_reader_samples(&day, reading->profile, err);
+		code = day_reader_samples(&day, reading->profile, reading->query.functions, err);
 	if (!code)
 		code = hl_summary_add(reading->summary, &day, err);
 	day_reader_done(&day);

@@ -2,6 +2,7 @@
 #ifndef HL_STORE_READING_H
 #define HL_STORE_READING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
@@ -13,6 +14,7 @@ struct hl_profile;
 struct hl_store_query {
 	uint64_t since_ns, until_ns;
 	const char *event; /* NULL: the one with most samples; different ones are never summed */
+	bool functions;    /* leaves are functions; else instructions */
 };
 
 /* A profile in the making, from the stores of one or several hosts. */
