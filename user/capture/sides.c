@@ -89,15 +89,12 @@ int hl_sides_make(struct hl_capture *capture, struct hl_err *err)
 		return hl_err_errno(err, code, "cannot create the sample maps");
 	if (make_batch(&capture->batch))
 		return hl_err_set(err, -ENOMEM, "no memory for draining the maps");
-	/* libbpf takes the descriptor given as template and closes it: hand over duplicates. */
+	/* A template only: libbpf neither keeps nor closes it. */
 	for (i = 0; i < 3 && code == 0; i++) {
-		int fds[3] = { capture->sides[0].counts, capture->sides[0].stacks,
-			       capture->sides[0].processes };
-		int copy = dup(fds[i]);
+		const int fds[3] = { capture->sides[0].counts, capture->sides[0].stacks,
+				     capture->sides[0].processes };
 
-		code = copy < 0 ? -errno : bpf_map__set_inner_map_fd(outer[i], copy);
-		if (code && copy >= 0)
-			(void)close(copy);
+		code = bpf_map__set_inner_map_fd(outer[i], fds[i]);
 	}
 	return code ? hl_err_errno(err, code, "cannot describe the sample maps") : 0;
 }

@@ -85,7 +85,7 @@ int hl_tables_make(struct hl_capture *capture, struct hl_err *err)
 {
 	uint32_t slabs = capture->options.unwind_mb ? capture->options.unwind_mb : DEFAULT_MB;
 	struct hl_tables *tables = calloc(1, sizeof(*tables));
-	int code, copy;
+	int code;
 
 	if (!tables)
 		return hl_err_set(err, -ENOMEM, "no memory for the unwind tables");
@@ -93,13 +93,9 @@ int hl_tables_make(struct hl_capture *capture, struct hl_err *err)
 	code = hl_slabs_init(&tables->slabs, slabs < HL_SLABS ? slabs : HL_SLABS);
 	if (code)
 		return hl_err_errno(err, code, "cannot create the map of unwind tables");
-	copy = dup(tables->slabs.items[0].fd); /* libbpf closes the one it is given */
-	code = copy < 0 ? -errno : bpf_map__set_inner_map_fd(capture->skel->maps.slabs, copy);
-	if (code) {
-		hl_cleanup_close(&copy);
-		return hl_err_errno(err, code, "cannot describe the map of unwind tables");
-	}
-	return 0;
+	/* A template only: libbpf neither keeps nor closes it. */
+	code = bpf_map__set_inner_map_fd(capture->skel->maps.slabs, tables->slabs.items[0].fd);
+	return code ? hl_err_errno(err, code, "cannot describe the map of unwind tables") : 0;
 }
 
 static void *map_map(const struct bpf_map *map, size_t bytes)
