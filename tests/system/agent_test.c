@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* needs: tests/system/record */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness.h"
+#include "system/record.h"
+
+/* The agent on this host, its store, and what a report makes of it. */
+
+static void need_root(void)
+{
+	if (geteuid())
+		SKIP("needs root to sample the host");
+}
+
+/* Starts an agent with windows of two seconds; all that it says goes to the file "said". */
+static pid_t start_agent(const char *options)
+{
+	return start(
+		"%s agent -e cpu-clock --store %sstore --window 2 --min-free 0 --disabled-file %sdisabled %s "
+		">>%ssaid 2>&1",
+		hotleaf(), test_dir(), test_dir(), options, test_dir());
+}
+
+/* Waits until the store holds samples that were taken after @since. */
+static void wait_for_window(long long since)
+{
+	for (int i = 0; i < 200; i++) {
+		if (!shell("%s report --store %sstore --since @%lld -o %swait.txt 2>/dev/null", hotleaf(),
+			   test_dir(), since, test_dir()))
+			return;
+		(void)usleep(100 * 1000);
+	}
+	FAIL("no window in 20 s: %s", output_of(NULL, "cat %ssaid", test_dir()));
+}
+
+/* Ends the agent as a service manager does; it must succeed. */
+static void end_agent(pid_t pid)
+{
+	int status;
+
+	CHECK(kill(pid, SIGTERM) == 0);
+	CHECK(waitpid(pid, &status, 0) == pid);
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		FAIL("the agent ended with status 0x%x: %s", status,
+		     output_of(NULL, "cat %ssaid", test_dir()));
+}
+
+static struct folded report(long long since)
+{
+	char path[128];
+
+	must("%s report --store %sstore --since @%lld -o %sout.txt -o %sout.folded", hotleaf(), test_dir(),
+	     since, test_dir(), test_dir());
+	(void)snprintf(path, sizeof(path), "%sout.folded", test_dir());
+	return read_folded(path);
+}
+
+HL_TEST_TIMEOUT(every_sample_is_in_the_report, 120)
+{
+	long long since = (long long)time(NULL), length;
+	struct account account;
+	struct folded folded;
+	pid_t load, agent;
+
+	need_root();
+	load = start("%s 60 >/dev/null", workload("load"));
+	agent = start_agent("-F 99");
+	wait_for_window(since);
+	(void)sleep(10);
+	length = (long long)time(NULL) - since;
+	end_agent(agent);
+	CHECK_STR(output_of(NULL, "cat %ssaid", test_dir()), "");
+	stop(load);
+	folded = report(since);
+	check_account(&folded);
+	account = read_account();
+	NOTE("%llu shown of %llu expected", (unsigned long long)account.shown,
+	     (unsigned long long)account.expected);
+	/* Start and end of the agent apart, all of the time is there. */
+	CHECK(account.expected > (uint64_t)(99 * (length - 6) * sysconf(_SC_NPROCESSORS_ONLN)));
+	CHECK(account.seen >= account.expected || !shell("grep -q 'not delivered' %sout.txt", test_dir()));
+	must("grep -q 'windows, [0-9]* s missing' %sout.txt || grep -q 'none missing' %sout.txt", test_dir(),
+	     test_dir());
+	/* A whole stack down to the instruction, as a recording has it. */
+	CHECK(sum_of(&folded, "^load;.*;main;chase[^;]*;[a-z]+ .* \\[0x[0-9a-f]+\\]$") > 50);
+	check_at_least("with text", account.shown - account.textless, account.shown, 0.99);
+	folded_done(&folded);
+	must("%s report --store %sstore --since @%lld --leaf function -o %sout.folded", hotleaf(), test_dir(),
+	     since, test_dir());
+	must("! grep -q '\\[0x[0-9a-f]*\\] [0-9]*$' %sout.folded", test_dir());
+}
+
+HL_TEST_TIMEOUT(one_agent_a_store, 60)
+{
+	long long since = (long long)time(NULL);
+	const char *said;
+	pid_t agent;
+	int status;
+
+	need_root();
+	agent = start_agent("");
+	wait_for_window(since);
+	said = output_of(&status, "%s agent --store %sstore", hotleaf(), test_dir());
+	CHECK_INT(status, 1);
+	if (!strstr(said, "another hotleaf writes to the store"))
+		FAIL("%s", said);
+	end_agent(agent);
+}
+
+HL_TEST_TIMEOUT(a_killed_agent_goes_on, 90)
+{
+	long long since = (long long)time(NULL);
+	struct folded folded;
+	uint64_t before;
+
+	need_root();
+	for (int i = 0; i < 3; i++) {
+		pid_t agent = start_agent("-F 49");
+
+		wait_for_window((long long)time(NULL));
+		CHECK(kill(agent, SIGKILL) == 0);
+		CHECK(waitpid(agent, NULL, 0) == agent);
+	}
+	folded = report(since);
+	before = folded.total;
+	CHECK(before > 0);
+	folded_done(&folded);
+	must("grep -q 'the agent did not run' %sout.txt", test_dir());
+	{
+		pid_t agent = start_agent("-F 49");
+
+		wait_for_window((long long)time(NULL));
+		end_agent(agent);
+	}
+	folded = report(since);
+	CHECK(folded.total > before);
+	check_account(&folded);
+	folded_done(&folded);
+	CHECK_STR(output_of(NULL, "cat %ssaid", test_dir()), "");
+	must("! ls %sstore | grep -v -e '^[0-9-]*[.]db$' -e '^lock$'", test_dir());
+}
+
+/* How many descriptors of BPF objects the process holds. */
+static int bpf_objects(pid_t pid)
+{
+	return atoi(output_of(NULL, "ls -l /proc/%d/fd | grep -c -e bpf -e perf_event", (int)pid));
+}
+
+HL_TEST_TIMEOUT(a_file_switches_it_off, 90)
+{
+	long long since = (long long)time(NULL);
+	struct folded folded;
+	pid_t agent;
+	int i;
+
+	need_root();
+	agent = start_agent("-F 49");
+	wait_for_window(since);
+	CHECK(bpf_objects(agent) > 0);
+	must("touch %sdisabled", test_dir());
+	/* Within a second; unloading takes as long again, on a busy host. */
+	for (i = 0; i < 100 && bpf_objects(agent); i++)
+		(void)usleep(100 * 1000);
+	CHECK_INT(bpf_objects(agent), 0);
+	NOTE("nothing is left after %d.%d s", i / 10, i % 10);
+	(void)sleep(3);
+	must("rm %sdisabled", test_dir());
+	wait_for_window((long long)time(NULL));
+	end_agent(agent);
+	folded = report(since);
+	check_account(&folded);
+	folded_done(&folded);
+	must("tr -s ' \\n' ' ' <%sout.txt | grep -q \"(disabled by '%sdisabled')\"", test_dir(), test_dir());
+	CHECK_STR(output_of(NULL, "cat %ssaid", test_dir()), "");
+}
+
+HL_TEST(wrong_usage)
+{
+	int status;
+
+	CHECK(strstr(output_of(&status, "%s agent --window 7", hotleaf()), "must divide an hour"));
+	CHECK_INT(status, 2);
+	CHECK(strstr(output_of(&status, "%s report --since tomorrow", hotleaf()), "is no point in time"));
+	CHECK_INT(status, 2);
+	CHECK(strstr(output_of(&status, "%s report --since -1h --until -2h", hotleaf()), "is not before"));
+	CHECK_INT(status, 2);
+	CHECK(strstr(output_of(&status, "%s report --store /nowhere", hotleaf()),
+		     "cannot open the store '/nowhere'"));
+	CHECK_INT(status, 1);
+}
+
+HL_TEST_TIMEOUT(reports_have_names, 60)
+{
+	long long since = (long long)time(NULL);
+	pid_t agent;
+
+	need_root();
+	agent = start_agent("");
+	wait_for_window(since);
+	end_agent(agent);
+	must("mkdir %sreports && %s report --store %sstore --since @%lld --until @%lld -o %sreports/ "
+	     ">%ssilent 2>&1",
+	     test_dir(), hotleaf(), test_dir(), since, since + 1000, test_dir(), test_dir());
+	must("! test -s %ssilent", test_dir());
+	must("ls %sreports | grep -q -E '^[A-Za-z0-9_.-]+-[0-9]{8}T[0-9]{6}Z-[0-9]+s[.]html$'", test_dir());
+	must("cmp %sreports/latest.html %sreports/*Z-*s.html", test_dir(), test_dir());
+	must("%s report --store %sstore --since @%lld -o %sreports/ && test $(ls %sreports | wc -l) -ge 2",
+	     hotleaf(), test_dir(), since, test_dir(), test_dir());
+}
