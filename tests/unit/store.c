@@ -206,7 +206,9 @@ static void write_event(struct hl_store *store, uint64_t start_ns, const char *e
 
 HL_TEST(events_are_never_summed)
 {
-	struct hl_store_query query = { STORES_NOON, STORES_NOON + 100 * STORES_S, "cycles:pp" };
+	struct hl_store_query query = { .since_ns = STORES_NOON,
+					.until_ns = STORES_NOON + 100 * STORES_S,
+					.event = "cycles:pp" };
 	struct hl_store *store = stores_open(stores_dir());
 	struct hl_reading *reading;
 	struct hl_err err;
@@ -229,7 +231,9 @@ HL_TEST(events_are_never_summed)
 
 HL_TEST(several_stores_make_one_report)
 {
-	struct hl_store_query query = { STORES_NOON, STORES_NOON + 20 * STORES_S, NULL };
+	struct hl_store_query query = { .since_ns = STORES_NOON,
+					.until_ns = STORES_NOON + 20 * STORES_S,
+					.event = NULL };
 	struct hl_reading *reading = hl_reading_new(&query);
 	struct hl_err err;
 	char a[128], b[128];

@@ -390,7 +390,9 @@ HL_TEST(limits_pause_writing_too)
 /* A reader that stands still in the middle must not hold up the writer. */
 HL_TEST(readers_do_not_disturb)
 {
-	struct hl_store_query query = { STORES_NOON, STORES_NOON + 1000 * STORES_S, NULL };
+	struct hl_store_query query = { .since_ns = STORES_NOON,
+					.until_ns = STORES_NOON + 1000 * STORES_S,
+					.event = NULL };
 	struct hl_store *store = stores_open(stores_dir());
 	struct hl_err err = { "" };
 
