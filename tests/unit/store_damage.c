@@ -205,7 +205,12 @@ HL_TEST(a_day_of_a_newer_version)
 	stores_must("cd %s && ls | grep -q '^2024-02-28.db.newer-'", stores_dir());
 }
 
-/* Flips bits of a copy, then reads and writes: right, or said to be damaged, but never wrong sums. */
+static bool is_missing_some(const struct hl_reading *reading)
+{
+	return strstr(hl_profile_meta(hl_reading_profile(reading))->notes[0], " s missing: ") != NULL;
+}
+
+/* Flips bits of a copy, then reads and writes: right, or said to be damaged, but never wrong in silence. */
 HL_TEST_TIMEOUT(flipped_bits, 300)
 {
 	enum { ROUNDS = 120 };
@@ -235,7 +240,8 @@ HL_TEST_TIMEOUT(flipped_bits, 300)
 		(void)close(fd);
 		reading = stores_read(stores_dir(), STORES_NOON, STORES_NOON + 200 * STORES_S, &err);
 		unread += !reading;
-		if (reading) /* what the flips hit were names, or bytes that nobody uses */
+		/* What the flips hit were names, or bytes that nobody uses; or a window's time: then it is missing. */
+		if (reading && !is_missing_some(reading))
 			CHECK_INT(stores_total(reading), samples_of(1, 21));
 		hl_reading_free(reading);
 		store = stores_open(stores_dir());
