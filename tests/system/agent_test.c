@@ -185,6 +185,49 @@ HL_TEST_TIMEOUT(a_file_switches_it_off, 90)
 	CHECK_STR(output_of(NULL, "cat %ssaid", test_dir()), "");
 }
 
+/* Descriptors of the copies of a program that the agent holds. */
+static int held_copies(pid_t pid)
+{
+	return atoi(output_of(NULL, "ls -l /proc/%d/fd | grep -c %scopy", (int)pid, test_dir()));
+}
+
+HL_TEST_TIMEOUT(files_are_let_go_of, 120)
+{
+	long long since = (long long)time(NULL);
+	struct folded folded;
+	int most = 0, left = -1;
+	pid_t agent;
+
+	need_root();
+	agent = start_agent("-F 499 --generation 4");
+	wait_for_window(since);
+	/* Each is another file, which runs for a fifth of a second and is deleted. */
+	for (int i = 0; i < 60; i++) {
+		must("cp %s %scopy && timeout 0.2 %scopy 9 >/dev/null; rm %scopy", workload("load"),
+		     test_dir(), test_dir(), test_dir());
+		if (i % 10 == 9) {
+			int n = held_copies(agent);
+
+			most = n > most ? n : most;
+		}
+	}
+	CHECK(most > 10);
+	/* Two generations and what it takes to be sure. */
+	for (int i = 0; i < 60 && left; i++) {
+		(void)sleep(1);
+		left = held_copies(agent);
+	}
+	NOTE("at most %d files were held, %d at the end", most, left);
+	CHECK_INT(left, 0);
+	end_agent(agent);
+	/* Names were right all the while. */
+	folded = report(since);
+	CHECK(sum_of(&folded, "^copy;.*;main;chase[^;]*;[a-z]") > 100);
+	CHECK_INT(sum_of(&folded, "^copy;.*\\[copy\\+0x"), 0);
+	folded_done(&folded);
+	CHECK_STR(output_of(NULL, "cat %ssaid", test_dir()), "");
+}
+
 HL_TEST(wrong_usage)
 {
 	int status;

@@ -55,6 +55,23 @@ HL_TEST(copies_stay)
 	hl_moved_code_free(copy);
 }
 
+HL_TEST(files_expire)
+{
+	struct hl_moved_code *moved = hl_moved_code_new();
+
+	add(moved, 0x2000, 0x4000, 0x1000, 7);
+	add(moved, 0x6000, 0x7000, 0x1000, 8);
+	add(moved, 0x8000, 0x9000, 0x3000, 7);
+	hl_moved_code_forget(moved, 5);
+	CHECK_INT(hl_moved_code_file(moved, 2), 7);
+	hl_moved_code_forget(moved, 7);
+	CHECK_INT(hl_moved_code_file(moved, 1), HL_FILE_NONE);
+	CHECK_INT(hl_moved_code_translate(moved, HL_FRAME_RAW | 0x2000, &one), HL_FRAME_RAW | 0x2000);
+	CHECK_INT(hl_moved_code_translate(moved, HL_FRAME_RAW | 0x6000, &one), FRAME(8, 0x1000));
+	CHECK_INT(hl_moved_code_translate(moved, HL_FRAME_RAW | 0x8000, &one), HL_FRAME_RAW | 0x8000);
+	hl_moved_code_free(moved);
+}
+
 HL_TEST(looks_become_rare)
 {
 	struct hl_moved_code *moved = hl_moved_code_new();

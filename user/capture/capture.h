@@ -119,6 +119,8 @@ int hl_capture_expire_files(struct hl_capture *capture, unsigned int unused_s, h
  * file events were read twice: try again later.
  */
 int hl_capture_reuse_file(struct hl_capture *capture, uint32_t id);
+/* Whether that would succeed now. */
+bool hl_capture_can_reuse_file(const struct hl_capture *capture, uint32_t id);
 
 struct hl_capture_stats {
 	struct hl_counters counters; /* since the start, all CPUs */

@@ -148,7 +148,7 @@ int hl_capture_expire_files(struct hl_capture *capture, unsigned int unused_s, h
 	return 0;
 }
 
-static bool is_free(const struct hl_capture *capture, uint32_t id)
+bool hl_capture_can_reuse_file(const struct hl_capture *capture, uint32_t id)
 {
 	const struct hl_expired *e;
 
@@ -164,7 +164,7 @@ int hl_capture_reuse_file(struct hl_capture *capture, uint32_t id)
 {
 	__u64 *given = &capture->skel->data->ids_given;
 
-	if (!is_free(capture, id))
+	if (!hl_capture_can_reuse_file(capture, id))
 		return -EBUSY;
 	capture->expired[id].expired = false;
 	/* There are fewer ids than places: this one's last id was taken long ago. */

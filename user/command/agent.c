@@ -24,13 +24,18 @@
  * hotleaf is left in the kernel, and a new one begins when the file is gone.
  */
 
-/* Names and the memory of symbolizers are kept for so long. */
-#define GENERATION_NS (3600 * HL_SECOND_NS)
+/*
+ * What is known of files and names is forgotten once in a while, by default each hour, lest it grow for weeks: a
+ * new generation begins. Files that nobody has run for as long are let go of in two steps: first the kernel side
+ * forgets them; when the windows in which their ids may still stand are written, their ids are free, and only then
+ * does the new generation begin. That takes the third drain.
+ */
+enum { DRAINS = 3 };
 
 struct agent {
 	struct hl_recording_options recording;
 	const char *store, *disabled;
-	uint64_t window_ns;
+	uint64_t window_ns, generation_ns;
 	struct hl_store_limits limits;
 };
 
@@ -58,6 +63,9 @@ static const struct hl_option options[] = {
 	  .default_text = "1G", .metavar = "BYTES",
 	  .help = "as much is left free in the file system, likewise" },
 	HL_RECORDING_LIMITS(struct agent),
+	{ "generation", 0, HL_SECONDS(struct agent, generation_ns), .min = HL_SECOND_NS,
+	  .max = 86400 * HL_SECOND_NS, .default_text = "1h", .metavar = "SECONDS", .hidden = true,
+	  .help = "how long names and unused files are remembered" },
 	{ "disabled-file", 0, HL_STRING(struct agent, disabled), .default_text = "/etc/hotleaf/disabled",
 	  .metavar = "FILE", .hidden = true, .help = "while it is there, nothing is sampled" },
 };
@@ -81,6 +89,7 @@ struct run {
 	uint64_t moved_refused;
 	uint64_t generation_ns; /* when this generation of names began, by the monotonic clock */
 	uint32_t generation;
+	uint64_t expired_put; /* windows handed over until the third drain after files expired; 0: none did */
 };
 
 /* ---- one window ---------------------------------------------------------------------------------------- */
@@ -118,8 +127,27 @@ static void close_window(struct run *run, struct hl_aligned when)
 	run->process_cpu_ns = cpu_ns;
 	run->moved_refused = refused;
 	hl_keeper_put(run->keeper, &run->open);
-	if (hl_monotonic_ns() - run->generation_ns < GENERATION_NS || hl_session_forget_code(run->session))
+}
+
+/* To be called between two windows. */
+static void renew_names(struct run *run)
+{
+	const struct agent *c = run->config;
+	uint64_t put, written;
+
+	hl_keeper_progress(run->keeper, &put, &written);
+	if (!run->expired_put) {
+		if (hl_monotonic_ns() - run->generation_ns < c->generation_ns)
+			return;
+		hl_session_expire_files(run->session, (unsigned int)(c->generation_ns / HL_SECOND_NS));
+		/* The other thread needs a moment, too. */
+		run->expired_put = put + 1 + (DRAINS + 2) * HL_SECOND_NS / c->window_ns;
 		return;
+	}
+	if (written < run->expired_put || hl_session_forget_code(run->session))
+		return;
+	hl_session_reuse_files(run->session);
+	run->expired_put = 0;
 	run->generation++;
 	run->generation_ns = hl_monotonic_ns();
 }
@@ -175,8 +203,10 @@ static int sample(struct run *run, struct hl_err *err)
 	while (!run->end && !code && !is_disabled(run)) {
 		wait_a_second(run);
 		code = hl_session_drain(run->session, &run->open.window, err);
-		if (!code && hl_align_look(&run->align, hl_realtime_ns(), hl_monotonic_ns(), &when))
+		if (!code && hl_align_look(&run->align, hl_realtime_ns(), hl_monotonic_ns(), &when)) {
 			close_window(run, when);
+			renew_names(run);
+		}
 	}
 	return code;
 }
@@ -200,6 +230,7 @@ static int run_session(struct run *run, struct hl_err *err)
 		run->moved_refused = 0;
 		run->generation++; /* file ids are others than in the last session */
 		run->generation_ns = hl_monotonic_ns();
+		run->expired_put = 0;
 		hl_align_start(&run->align, run->config->window_ns, hl_realtime_ns(), hl_monotonic_ns());
 		if (!run->ready)
 			(void)hl_notify("READY=1");

@@ -82,6 +82,13 @@ struct hl_moved_code *hl_moved_watch_copy(struct hl_moved_watch *watch, uint64_t
 	return copy;
 }
 
+void hl_moved_watch_forget(struct hl_moved_watch *watch, uint32_t file)
+{
+	(void)pthread_mutex_lock(&watch->lock);
+	hl_moved_code_forget(watch->found, file);
+	(void)pthread_mutex_unlock(&watch->lock);
+}
+
 void hl_moved_watch_clear(struct hl_moved_watch *watch)
 {
 	(void)pthread_mutex_lock(&watch->lock);

@@ -34,6 +34,8 @@ const struct hl_moved_code *hl_moved_watch_found(const struct hl_moved_watch *wa
 uint64_t hl_moved_watch_refused(const struct hl_moved_watch *watch);
 /* The same while the other thread is at work: a copy, the caller's. NULL without memory. */
 struct hl_moved_code *hl_moved_watch_copy(struct hl_moved_watch *watch, uint64_t *ret_refused);
+/* The file is expired: what was found of it is forgotten, as the capture has done. */
+void hl_moved_watch_forget(struct hl_moved_watch *watch, uint32_t file);
 /* Forgets what was found: the capture keeps what it was told. From any thread. */
 void hl_moved_watch_clear(struct hl_moved_watch *watch);
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -14,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "command/id_list.h"
 #include "command/moved_code.h"
 #include "command/privileges.h"
 #include "process/cgroup.h"
@@ -36,11 +38,6 @@ enum { EARLY_BYTES = 16 << 20, EARLY_MS = 3000 };
 enum { MAX_SEARCHED = 256 };
 #define SEARCH_INTERVAL_NS UINT64_C(1000000000)
 
-struct ids {
-	uint32_t *items;
-	size_t n, cap;
-};
-
 struct hl_session {
 	struct hl_capture *capture;
 	struct hl_files *files;
@@ -51,11 +48,14 @@ struct hl_session {
 	struct hl_exes *exes;
 	struct hl_maps *maps; /* only where the kernel walks: addresses are raw then */
 	/* The other thread's. */
-	struct hl_symd *symd;   /* compiles unwind tables */
-	struct hl_cache *cache; /* of tables, borrowed; NULL: none */
-	struct ids waiting;     /* open files whose table is to be loaded */
-	struct ids lost;        /* files that could not be opened yet */
-	bool lost_again;        /* one of them was sampled again */
+	struct hl_symd *symd;      /* compiles unwind tables */
+	struct hl_cache *cache;    /* of tables, borrowed; NULL: none */
+	struct hl_id_list waiting; /* open files whose table is to be loaded */
+	struct hl_id_list lost;    /* files that could not be opened yet */
+	struct hl_id_list expired; /* files that nobody runs any more, and whose ids are not free yet */
+	bool lost_again;           /* one of them was sampled again */
+	atomic_uint expire_s;      /* asked for; 0: nothing is */
+	atomic_bool reuse;         /* asked for */
 	struct hl_moved_watch *moved;
 	uint64_t searched_ns;
 	pthread_t opener;
@@ -104,19 +104,10 @@ static void load_table(struct hl_session *session, uint32_t id, int fd)
 	free(bytes);
 }
 
-static int add_id(struct ids *ids, uint32_t id)
-{
-	int code = hl_grow(&ids->items, &ids->cap, ids->n + 1, sizeof(*ids->items), HL_FILE_LIMIT);
-
-	if (!code)
-		ids->items[ids->n++] = id;
-	return code;
-}
-
 /* @file was opened: no more events. Its table comes later, so that the next file is opened in time. */
 static void take_file(struct hl_session *session, const struct hl_open_file *file, uint32_t id)
 {
-	bool waits = add_id(&session->waiting, id) == 0;
+	bool waits = hl_id_list_add(&session->waiting, id) == 0;
 
 	hl_capture_settle_file(session->capture, id, waits ? HL_TABLE_PENDING : HL_TABLE_NONE);
 }
@@ -127,7 +118,7 @@ static void want_table(struct hl_session *session, uint32_t id)
 	for (size_t i = 0; i < session->waiting.n; i++)
 		if (session->waiting.items[i] == id)
 			return;
-	(void)add_id(&session->waiting, id);
+	(void)hl_id_list_add(&session->waiting, id);
 }
 
 /* A new container brings its own files, its executable at least: they are the first sign of it. */
@@ -165,7 +156,7 @@ static void open_file(struct hl_session *session, const struct hl_file_event *ev
 	if (state == HL_FILE_FAILED && was_lost)
 		session->lost_again = true;
 	else if (state == HL_FILE_FAILED)
-		(void)add_id(&session->lost, event->id);
+		(void)hl_id_list_add(&session->lost, event->id);
 }
 
 static void on_file(void *ctx, const struct hl_file_event *event)
@@ -212,7 +203,7 @@ static void search_lost(struct hl_session *session)
 /* Loads one table: of the smallest file, since a large one keeps many waiting. */
 static void load_next(struct hl_session *session)
 {
-	struct ids *waiting = &session->waiting;
+	struct hl_id_list *waiting = &session->waiting;
 	const struct hl_open_file *file, *least;
 	size_t at = 0;
 
@@ -228,6 +219,52 @@ static void load_next(struct hl_session *session)
 	}
 	load_table(session, waiting->items[at], least->fd);
 	waiting->items[at] = waiting->items[--waiting->n];
+}
+
+static void on_expired(void *ctx, uint32_t id)
+{
+	struct hl_session *session = ctx;
+
+	hl_moved_watch_forget(session->moved, id);
+	if (hl_id_list_add(&session->expired, id))
+		hl_log_once(HL_LOG_WARNING, "capture", "no memory to use the ids of files again");
+}
+
+/* Lets go of what is known of a file, before its id is another's. */
+static void forget_file(struct hl_session *session, uint32_t id)
+{
+	hl_id_list_remove(&session->waiting, id);
+	hl_id_list_remove(&session->lost, id);
+	(void)pthread_mutex_lock(&session->files_lock);
+	hl_files_forget(session->files, id);
+	(void)pthread_mutex_unlock(&session->files_lock);
+	if (session->exes)
+		hl_exes_forget(session->exes, id);
+}
+
+/* What the thread that drains has asked for. */
+static void expire_files(struct hl_session *session)
+{
+	unsigned int unused_s = atomic_exchange(&session->expire_s, 0);
+	struct hl_err err = { "" };
+	size_t kept = 0;
+
+	if (unused_s && hl_capture_expire_files(session->capture, unused_s, on_expired, session, &err))
+		hl_log_once(HL_LOG_WARNING, "capture", "%s", err.text);
+	if (!atomic_exchange(&session->reuse, false))
+		return;
+	for (size_t i = 0; i < session->expired.n; i++) {
+		uint32_t id = session->expired.items[i];
+
+		/* Known until then, forgotten before another file can have the id. */
+		if (!hl_capture_can_reuse_file(session->capture, id)) {
+			session->expired.items[kept++] = id;
+			continue;
+		}
+		forget_file(session, id);
+		(void)hl_capture_reuse_file(session->capture, id);
+	}
+	session->expired.n = kept;
 }
 
 static void on_listed_file(void *ctx, const struct hl_file_event *event)
@@ -261,6 +298,7 @@ static void *run_opener(void *ctx)
 		(void)hl_capture_read_files(session->capture, on_file, session);
 		search_lost(session);
 		load_next(session);
+		expire_files(session);
 		more = hl_moved_watch_next(session->moved) || session->waiting.n;
 		(void)poll(fds, 2, more ? 0 : 1000);
 	} while (!(fds[1].revents & POLLIN));
@@ -341,6 +379,7 @@ void hl_session_free(struct hl_session *session)
 	hl_symd_free(session->symd);
 	free(session->waiting.items);
 	free(session->lost.items);
+	free(session->expired.items);
 	hl_cleanup_close(&session->stop_fd);
 	hl_cleanup_close(&session->ready_fd);
 	hl_cleanup_close(&session->proc_fd);
@@ -447,6 +486,16 @@ void hl_session_copy_files(struct hl_session *session, const struct hl_window *w
 	for (size_t i = 0; (id = hl_moved_code_file(moved, i)) != HL_FILE_NONE; i++)
 		copy_file(session, id, into);
 	(void)pthread_mutex_unlock(&session->files_lock);
+}
+
+void hl_session_expire_files(struct hl_session *session, unsigned int unused_s)
+{
+	atomic_store(&session->expire_s, unused_s);
+}
+
+void hl_session_reuse_files(struct hl_session *session)
+{
+	atomic_store(&session->reuse, true);
 }
 
 int hl_session_forget_code(struct hl_session *session)

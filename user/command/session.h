@@ -50,6 +50,15 @@ struct hl_moved_code *hl_session_copy_moved(struct hl_session *session, uint64_t
 /* Copies what is known of the files in @window, and of those that @moved names, to @into. */
 void hl_session_copy_files(struct hl_session *session, const struct hl_window *window,
 			   const struct hl_moved_code *moved, struct hl_files *into);
+
+/*
+ * For sessions without an end: asks the other thread to forget files that no program has met for @unused_s
+ * seconds. Their ids may still stand in windows: when all those that were filled up to three drains later are
+ * resolved, and all that was known of files is forgotten, hl_session_reuse_files() lets other files have them.
+ */
+void hl_session_expire_files(struct hl_session *session, unsigned int unused_s);
+void hl_session_reuse_files(struct hl_session *session);
+
 /*
  * Starts the lists of processes that make or move code anew, as they only grow; to be called by the thread that
  * drains.

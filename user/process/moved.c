@@ -135,6 +135,23 @@ struct hl_moved_code *hl_moved_code_copy(const struct hl_moved_code *moved)
 	return copy;
 }
 
+void hl_moved_code_forget(struct hl_moved_code *moved, uint32_t file)
+{
+	size_t n = moved->n_found, kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (moved->found[i].where.file != file)
+			moved->found[kept++] = moved->found[i];
+	if (kept == n)
+		return;
+	hl_moved_code_clear(moved);
+	/* There is room: it held more. */
+	while (moved->n_found < kept &&
+	       hl_index_add(&moved->found_index, hash_of(&moved->found[moved->n_found].key.process),
+			    (uint32_t)moved->n_found) == 0)
+		moved->n_found++;
+}
+
 void hl_moved_code_clear(struct hl_moved_code *moved)
 {
 	moved->n_found = 0;

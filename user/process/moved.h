@@ -31,7 +31,9 @@ int hl_moved_code_add(struct hl_moved_code *moved, const struct hl_moved_key *ke
 
 /* A copy of what was found, for another thread to read. NULL: no memory. */
 struct hl_moved_code *hl_moved_code_copy(const struct hl_moved_code *moved);
-/* Forgets what was found, as it only grows. */
+/* Forgets what was found to be of @file. */
+void hl_moved_code_forget(struct hl_moved_code *moved, uint32_t file);
+/* Forgets all that was found, as it only grows. */
 void hl_moved_code_clear(struct hl_moved_code *moved);
 /* The file of which find number @number, from 0 on, was a part; HL_FILE_NONE from the first that is none on. */
 uint32_t hl_moved_code_file(const struct hl_moved_code *moved, size_t number);
