@@ -109,7 +109,42 @@ HL_TEST_TIMEOUT(one_agent_a_store, 60)
 	CHECK_INT(status, 1);
 	if (!strstr(said, "another hotleaf writes to the store"))
 		FAIL("%s", said);
+	said = output_of(&status, "%s status --store %sstore", hotleaf(), test_dir());
+	if (status || strncmp(said, "ok: the last window ended ", 26) != 0)
+		FAIL("%s", said);
+	must("%s status --store %sstore -f json | python3 -c 'import json, sys; x = json.load(sys.stdin); "
+	     "sys.exit(x[\"state\"] != \"ok\" or x[\"age_s\"] > 20 or x[\"frequency_hz\"] != 19)'",
+	     hotleaf(), test_dir());
 	end_agent(agent);
+}
+
+HL_TEST_TIMEOUT(the_store_looked_after, 60)
+{
+	long long since = (long long)time(NULL);
+	const char *said;
+	pid_t agent;
+	int status;
+
+	need_root();
+	agent = start_agent("");
+	wait_for_window(since);
+	end_agent(agent);
+	must("%s store list --store %sstore | grep -q '^20.*[.]db .* MB .*Z to .*Z .* samples$'", hotleaf(),
+	     test_dir());
+	must("%s store check --store %sstore | grep -q ', sound$'", hotleaf(), test_dir());
+	must("%s store prune --store %sstore --min-free 0 && ls %sstore | grep -q db$", hotleaf(), test_dir(),
+	     test_dir());
+	must("cd %sstore && truncate -s -9000 20*.db", test_dir());
+	said = output_of(&status, "%s store check --store %sstore", hotleaf(), test_dir());
+	CHECK_INT(status, 1);
+	if (!strstr(said, "malformed"))
+		FAIL("%s", said);
+	must("touch %sdisabled", test_dir());
+	said = output_of(&status, "%s status --store %sstore --disabled-file %sdisabled", hotleaf(),
+			 test_dir(), test_dir());
+	CHECK_INT(status, 1);
+	if (!strstr(said, "disabled: "))
+		FAIL("%s", said);
 }
 
 HL_TEST_TIMEOUT(a_killed_agent_goes_on, 90)

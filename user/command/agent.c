@@ -15,6 +15,7 @@
 #include "command/notify.h"
 #include "command/privileges.h"
 #include "command/recording.h"
+#include "command/store_options.h"
 #include "store/store.h"
 #include "symd/client.h"
 
@@ -48,25 +49,17 @@ static const struct hl_option options[] = {
 		  "cpu-clock" },
 	HL_RECORDING_SYNTAX(struct agent),
 	HL_HEADING("What is kept"),
-	{ "store", 0, HL_STRING(struct agent, store), .default_text = "/var/lib/hotleaf", .metavar = "DIR",
+	{ "store", 0, HL_STRING(struct agent, store), .default_text = HL_STORE_DIR, .metavar = "DIR",
 	  .help = "where: a file for each UTC day" },
 	{ "window", 0, HL_SECONDS(struct agent, window_ns), .min = HL_SECOND_NS, .max = 3600 * HL_SECOND_NS,
 	  .default_text = "10", .metavar = "SECONDS",
 	  .help = "the span of time that samples are summed over; it must divide an hour" },
-	{ "store-age", 0, HL_SECONDS(struct agent, limits.max_age_ns), .min = 86400 * HL_SECOND_NS,
-	  .max = 36500 * (86400 * HL_SECOND_NS), .default_text = "90d", .metavar = "SECONDS",
-	  .help = "days that ended longer ago are removed" },
-	{ "store-max", 0, HL_BYTES(struct agent, limits.max_bytes), .min = 1 << 20, .max = UINT64_C(1) << 50,
-	  .default_text = "4G", .metavar = "BYTES",
-	  .help = "beyond it the oldest days are removed, then writing pauses" },
-	{ "min-free", 0, HL_BYTES(struct agent, limits.min_free), .max = UINT64_C(1) << 50,
-	  .default_text = "1G", .metavar = "BYTES",
-	  .help = "as much is left free in the file system, likewise" },
+	HL_STORE_LIMITS(struct agent, limits),
 	HL_RECORDING_LIMITS(struct agent),
 	{ "generation", 0, HL_SECONDS(struct agent, generation_ns), .min = HL_SECOND_NS,
 	  .max = 86400 * HL_SECOND_NS, .default_text = "1h", .metavar = "SECONDS", .hidden = true,
 	  .help = "how long names and unused files are remembered" },
-	{ "disabled-file", 0, HL_STRING(struct agent, disabled), .default_text = "/etc/hotleaf/disabled",
+	{ "disabled-file", 0, HL_STRING(struct agent, disabled), .default_text = HL_DISABLED_FILE,
 	  .metavar = "FILE", .hidden = true, .help = "while it is there, nothing is sampled" },
 };
 

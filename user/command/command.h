@@ -12,6 +12,8 @@ extern const struct hl_command hl_command_fetch;
 extern const struct hl_command hl_command_help;
 extern const struct hl_command hl_command_record;
 extern const struct hl_command hl_command_report;
+extern const struct hl_command hl_command_status;
+extern const struct hl_command hl_command_store;
 extern const struct hl_command hl_command_symd;
 extern const struct hl_command hl_command_version;
 

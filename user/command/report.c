@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "command/command.h"
 #include "command/outputs.h"
+#include "command/store_options.h"
 #include "command/when.h"
 #include "profile/profile.h"
 #include "render/render.h"
@@ -20,7 +21,6 @@ struct report {
 };
 
 static const char *const leaf_names[] = { "insn", "function", NULL };
-static const char default_store[] = "/var/lib/hotleaf";
 
 static const struct hl_option options[] = {
 	HL_HEADING("What is shown"),
@@ -63,7 +63,7 @@ static int read_stores(const struct report *c, struct hl_reading *reading, struc
 	int code = 0;
 
 	if (!c->stores.n)
-		code = hl_reading_add(reading, default_store, err);
+		code = hl_reading_add(reading, HL_STORE_DIR, err);
 	for (size_t i = 0; i < c->stores.n && !code; i++)
 		code = hl_reading_add(reading, c->stores.items[i], err);
 	return code ? code : hl_reading_finish(reading, err);

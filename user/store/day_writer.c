@@ -45,22 +45,6 @@ static int prepare_queries(struct day_writer *day, struct hl_err *err)
 	return code;
 }
 
-/* Only the shape of the tree of pages: flipped bits in a row show when it is read. */
-static int check_whole(struct hl_db *db, struct hl_err *err)
-{
-	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
-	int code = hl_query_new(db, "PRAGMA quick_check(1)", &query, err);
-	const char *said;
-	size_t len;
-
-	if (!code)
-		code = hl_query_step(query, err);
-	if (code < 0)
-		return code;
-	said = hl_query_bytes(query, 0, &len);
-	return strcmp(said, "ok") == 0 ? 0 : hl_err_set(err, -EBADMSG, "%s", said);
-}
-
 static int open_day(struct day_writer *day, const char *path, struct hl_err *err)
 {
 	int code = hl_db_open(path, HL_DB_WRITE, &day->db, err);
@@ -68,7 +52,7 @@ static int open_day(struct day_writer *day, const char *path, struct hl_err *err
 	if (!code)
 		code = hl_schema_prepare(day->db, err);
 	if (!code)
-		code = check_whole(day->db, err);
+		code = hl_db_check(day->db, /* all= */ false, err);
 	/*
 	 * Without fsync at each window a power cut may cost the last of them, a kill costs none. WAL also for a
 	 * day that was closed as whole before: the clock was set back, or the agent started anew.

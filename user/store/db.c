@@ -104,6 +104,21 @@ int hl_db_number(struct hl_db *db, const char *sql, int64_t *ret, struct hl_err 
 	return code < 0 ? code : 0;
 }
 
+int hl_db_check(struct hl_db *db, bool all, struct hl_err *err)
+{
+	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
+	int code = hl_query_new(db, all ? "PRAGMA integrity_check(1)" : "PRAGMA quick_check(1)", &query, err);
+	const char *said;
+	size_t len;
+
+	if (!code)
+		code = hl_query_step(query, err);
+	if (code < 0)
+		return code;
+	said = hl_query_bytes(query, 0, &len);
+	return strcmp(said, "ok") == 0 ? 0 : hl_err_set(err, -EBADMSG, "'%s': %s", db->path, said);
+}
+
 int hl_query_new(struct hl_db *db, const char *sql, struct hl_query **ret, struct hl_err *err)
 {
 	struct hl_query *query = calloc(1, sizeof(*query));

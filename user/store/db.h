@@ -2,6 +2,7 @@
 #ifndef HL_STORE_DB_H
 #define HL_STORE_DB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,12 @@ HL_DEFINE_CLEANUP(struct hl_db, hl_db_close)
 int hl_db_run(struct hl_db *db, const char *sql, struct hl_err *err);
 /* The integer that @sql gives; @ret is left alone if it gives no row. 0 or -errno. */
 int hl_db_number(struct hl_db *db, const char *sql, int64_t *ret, struct hl_err *err);
+
+/*
+ * Checks that the tree of pages is sound, and with @all that rows have the form of their tables, too; other bits
+ * that flipped in a row show when it is read. 0 or -EBADMSG with what is wrong.
+ */
+int hl_db_check(struct hl_db *db, bool all, struct hl_err *err);
 
 /* A prepared statement; must be freed before its database is closed. */
 struct hl_query;

@@ -80,6 +80,11 @@ struct hl_profile *hl_reading_profile(const struct hl_reading *reading)
 	return reading->profile;
 }
 
+uint64_t hl_reading_last_ns(const struct hl_reading *reading, uint64_t *ret_length_ns)
+{
+	return hl_summary_last_ns(reading->summary, ret_length_ns);
+}
+
 /* Appends "A/B" to a list of words; @b may be NULL. 0 or -ENOMEM. */
 static int add_path(char ***words, size_t *n, size_t *cap, const char *a, const char *b)
 {

@@ -34,6 +34,9 @@ int hl_reading_add(struct hl_reading *reading, const char *dir, struct hl_err *e
  */
 int hl_reading_finish(struct hl_reading *reading, struct hl_err *err);
 
+/* When the last window that was read ended, since the epoch, and how long it was. */
+uint64_t hl_reading_last_ns(const struct hl_reading *reading, uint64_t *ret_length_ns);
+
 /* The finished profile; the reading's. */
 struct hl_profile *hl_reading_profile(const struct hl_reading *reading);
 

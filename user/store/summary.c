@@ -33,6 +33,7 @@ struct hl_summary {
 	struct hl_coverage coverage;
 	uint64_t windows, not_stored;
 	const char *unread;
+	struct hl_span last; /* the window that ended last */
 };
 
 struct hl_summary *hl_summary_new(uint64_t since_ns, uint64_t until_ns)
@@ -58,6 +59,12 @@ void hl_summary_free(struct hl_summary *s)
 uint64_t hl_summary_windows(const struct hl_summary *s)
 {
 	return s->windows;
+}
+
+uint64_t hl_summary_last_ns(const struct hl_summary *s, uint64_t *ret_length_ns)
+{
+	*ret_length_ns = s->last.end_ns - s->last.start_ns;
+	return s->last.end_ns;
 }
 
 const char *hl_summary_why_unread(const struct hl_summary *s)
@@ -178,6 +185,8 @@ static int add_window(struct hl_summary *s, const struct day_source *source, con
 	s->meta.idle += w->idle;
 	s->meta.filtered += w->filtered;
 	s->windows++;
+	if (span.end_ns > s->last.end_ns)
+		s->last = span;
 	return hl_coverage_add(&s->coverage, &span);
 }
 

@@ -28,6 +28,8 @@ int hl_summary_other_event(struct hl_summary *summary, const char *event, uint64
 
 /* How many were added. */
 uint64_t hl_summary_windows(const struct hl_summary *summary);
+/* When the last of them ended, and its length; 0: there is none. */
+uint64_t hl_summary_last_ns(const struct hl_summary *summary, uint64_t *ret_length_ns);
 /* A sentence about the first file that could not be read, or NULL. */
 const char *hl_summary_why_unread(const struct hl_summary *summary);
 
