@@ -306,6 +306,13 @@ static int read_samples(struct tables *t, struct day_reader *day, struct hl_err 
 	return code;
 }
 
+static bool is_below_function(const struct hl_profile *profile, uint32_t frame)
+{
+	uint8_t kind = hl_profile_get_frame(profile, frame)->kind;
+
+	return kind == HL_FRAME_INSN || kind == HL_FRAME_PART;
+}
+
 /* Adds one sum as a stack of the profile: its nodes lead from the leaf to the start. */
 static int add_stack(const struct tables *t, struct hl_profile *profile, const struct sum *sum,
 		     bool functions)
@@ -316,8 +323,7 @@ static int add_stack(const struct tables *t, struct hl_profile *profile, const s
 
 	uint32_t leaf = sum->node;
 
-	if (leaf && functions &&
-	    hl_profile_get_frame(profile, t->frames[t->nodes[leaf].frame])->kind == HL_FRAME_INSN)
+	while (leaf && functions && is_below_function(profile, t->frames[t->nodes[leaf].frame]))
 		leaf = t->nodes[leaf].parent;
 	for (uint32_t node = leaf; node; node = t->nodes[node].parent)
 		frames[--at] = t->frames[t->nodes[node].frame];
