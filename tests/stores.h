@@ -18,7 +18,7 @@ const char *stores_dir(void);
 /* A command in printf's form that must end well. */
 void stores_must(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-struct hl_store *stores_open(const char *dir);
+struct hl_store *stores_open(const char *path);
 /* The header of a window of ten seconds of cpu-clock at 99 Hz on two CPUs. */
 struct hl_profile_meta stores_meta(uint64_t start_ns);
 /* Samples that depend on @seed only: some stacks are the same for all seeds. */
@@ -26,10 +26,10 @@ struct hl_batch *stores_batch(unsigned int seed);
 /* How many samples and which weight stores_batch() makes. */
 uint64_t stores_samples(unsigned int seed);
 /* Opens, writes @n windows of ten seconds from @start_ns on with seeds from @seed on, closes. */
-void stores_fill(const char *dir, uint64_t start_ns, unsigned int n, unsigned int seed);
+void stores_fill(const char *path, uint64_t start_ns, unsigned int n, unsigned int seed);
 
 /* Reads a range; NULL if there is nothing, with the reason in @err. */
-struct hl_reading *stores_read(const char *dir, uint64_t since_ns, uint64_t until_ns, struct hl_err *err);
+struct hl_reading *stores_read(const char *path, uint64_t since_ns, uint64_t until_ns, struct hl_err *err);
 /* Whether one of the notes holds @text. */
 bool stores_has_note(const struct hl_reading *reading, const char *text);
 uint64_t stores_total(const struct hl_reading *reading);

@@ -18,8 +18,8 @@ struct hl_outputs;
 
 /*
  * Opens @paths, each in the format of its extension or in @format (NULL: by extension; needed for "-").
- * A directory, told by a slash at its end, gets a file named later by host, start and length. Without paths, that in the current directory. 0; -errno; or
- * HL_EXIT_USAGE with the reason for a name without a known format.
+ * A directory, told by a slash at its end, gets a file named later by host, start and length. Without
+ * paths, that in the current directory. 0; -errno; or HL_EXIT_USAGE with the reason for a name without a known format.
  */
 int hl_outputs_open(const struct hl_words *paths, const char *format, struct hl_outputs **ret,
 		    struct hl_err *err);

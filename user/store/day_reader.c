@@ -64,17 +64,14 @@ static int read_source(struct day_reader *day, const struct hl_query *query, str
 	return 0;
 }
 
-static int read_window(struct day_reader *day, const struct hl_query *q, struct hl_err *err)
+int day_reader_window_of(const struct day_reader *day, const struct hl_query *q, struct day_window *ret,
+			 struct hl_err *err)
 {
 	uint64_t id = (uint64_t)hl_query_int(q, 0), source = (uint64_t)hl_query_int(q, 1);
-	struct day_window *w;
 
 	if (source < 1 || source > day->n_sources || id < 1 || id > UINT32_MAX || hl_query_int(q, 3) < 0)
 		return hl_err_set(err, -EBADMSG, "its window %lld is damaged", (long long)id);
-	if (hl_grow(&day->windows, &day->cap_windows, day->n_windows + 1, sizeof(*day->windows), MAX_WINDOWS))
-		return hl_err_set(err, -ENOMEM, "no memory for the windows of a day");
-	w = &day->windows[day->n_windows++];
-	*w = (struct day_window){
+	*ret = (struct day_window){
 		.id = (uint32_t)id,
 		.source = (uint32_t)source - 1,
 		.start_ns = (uint64_t)hl_query_int(q, 2),
@@ -95,6 +92,28 @@ static int read_window(struct day_reader *day, const struct hl_query *q, struct 
 	return 0;
 }
 
+static int read_window(struct day_reader *day, const struct hl_query *q, struct hl_err *err)
+{
+	struct day_window window;
+	int code = day_reader_window_of(day, q, &window, err);
+
+	if (code)
+		return code;
+	if (hl_grow(&day->windows, &day->cap_windows, day->n_windows + 1, sizeof(*day->windows), MAX_WINDOWS))
+		return hl_err_set(err, -ENOMEM, "no memory for the windows of a day");
+	day->windows[day->n_windows++] = window;
+	return 0;
+}
+
+int day_reader_query(const struct day_reader *day, struct hl_query **ret, struct hl_err *err)
+{
+	return hl_query_new(day->db,
+			    "SELECT id, source, start, length, samples, weight, period, expected, seen, idle,"
+			    " filtered, busy, programs, process FROM windows"
+			    " WHERE level = ? AND start >= ? AND start < ? ORDER BY id",
+			    ret, err);
+}
+
 int day_reader_open(struct day_reader *day, const char *path, uint64_t since_ns, uint64_t until_ns,
 		    struct hl_err *err)
 {
@@ -111,14 +130,9 @@ int day_reader_open(struct day_reader *day, const char *path, uint64_t since_ns,
 	while (!code && (code = hl_query_step(sources, err)) == 1)
 		code = read_source(day, sources, err);
 	if (!code)
-		code = hl_query_new(
-			day->db,
-			"SELECT id, source, start, length, samples, weight, period, expected, seen, idle,"
-			" filtered, busy, programs, process FROM windows"
-			" WHERE level = 0 AND start >= ? AND start < ? ORDER BY id",
-			&windows, err);
+		code = day_reader_query(day, &windows, err);
 	if (!code)
-		hl_query_give(windows, hl_int(since_ns), hl_int(until_ns));
+		hl_query_give(windows, hl_int(0), hl_int(since_ns), hl_int(until_ns));
 	while (!code && (code = hl_query_step(windows, err)) == 1)
 		code = read_window(day, windows, err);
 	return code;

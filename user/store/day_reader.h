@@ -25,6 +25,7 @@ struct day_window {
 	uint64_t expected, seen, idle, filtered, busy_ns, programs_ns, process_ns;
 	bool programs_known, process_known;
 	bool wanted; /* set by the caller: its samples are to be read */
+	bool summed; /* they were, with the minute's or the hour's */
 };
 
 /* One day, open for reading, as it was when it was opened. */
@@ -43,9 +44,17 @@ int day_reader_open(struct day_reader *day, const char *path, uint64_t since_ns,
 		    struct hl_err *err);
 void day_reader_done(struct day_reader *day);
 
-/* Adds the samples of all wanted windows to @profile, without instructions if @functions. -EBADMSG if they are not what the windows say. */
+/*
+ * Adds the samples of all wanted windows to @profile, without instructions if @functions. -EBADMSG if they are
+ * not what the windows say.
+ */
 int day_reader_samples(struct day_reader *day, struct hl_profile *profile, bool functions,
 		       struct hl_err *err);
+
+/* A query for windows of a level that start in a range, to be given all three; and the window of its row. */
+int day_reader_query(const struct day_reader *day, struct hl_query **ret, struct hl_err *err);
+int day_reader_window_of(const struct day_reader *day, const struct hl_query *query, struct day_window *ret,
+			 struct hl_err *err);
 
 /* The window with that id, if it is among those that were read; else NULL. */
 const struct day_window *day_reader_window(const struct day_reader *day, uint32_t id);

@@ -294,14 +294,62 @@ static int read_window(struct tables *t, struct hl_query *query, const struct da
 	return code;
 }
 
+/*
+ * Whether the windows that @sum is of are all wanted and not read yet, and have as many samples as it: one may
+ * have come later, as the clock was set back. If @take, they are marked as read.
+ */
+static bool stands_for(struct day_reader *day, const struct day_window *sum, bool take)
+{
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < day->n_windows; i++) {
+		struct day_window *w = &day->windows[i];
+
+		if (w->source != sum->source || w->start_ns < sum->start_ns ||
+		    w->start_ns - sum->start_ns >= sum->length_ns)
+			continue;
+		if (!w->wanted || w->summed)
+			return false;
+		w->summed = take;
+		samples += w->samples;
+	}
+	return samples == sum->samples && samples > 0;
+}
+
+/* Reads the sums of @level where they stand for what is wanted. */
+static int read_sums(struct tables *t, struct day_reader *day, int level, struct hl_query *samples,
+		     struct hl_err *err)
+{
+	_cleanup_(hl_query_freep) struct hl_query *sums = NULL;
+	struct day_window sum;
+	int code;
+
+	if (!day->n_windows)
+		return 0;
+	code = day_reader_query(day, &sums, err);
+	if (!code)
+		hl_query_give(sums, hl_int(level), hl_int(day->windows[0].start_ns), hl_int(INT64_MAX));
+	while (!code && (code = hl_query_step(sums, err)) == 1) {
+		code = day_reader_window_of(day, sums, &sum, err);
+		if (code || !stands_for(day, &sum, /* take= */ false))
+			continue;
+		code = read_window(t, samples, &sum, err);
+		(void)stands_for(day, &sum, /* take= */ true);
+	}
+	return code;
+}
+
+/* Hours and minutes first: they have fewer rows. */
 static int read_samples(struct tables *t, struct day_reader *day, struct hl_err *err)
 {
 	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
 	int code = hl_query_new(day->db, "SELECT thread, node, count, weight FROM samples WHERE window = ?",
 				&query, err);
 
+	for (int level = 2; level > 0 && !code; level--)
+		code = read_sums(t, day, level, query, err);
 	for (size_t i = 0; i < day->n_windows && !code; i++)
-		if (day->windows[i].wanted)
+		if (day->windows[i].wanted && !day->windows[i].summed)
 			code = read_window(t, query, &day->windows[i], err);
 	return code;
 }

@@ -14,8 +14,9 @@
 struct day_writer {
 	struct hl_db *db;
 	struct hl_ids *ids;
-	struct hl_query *window, *sample, *loss, *note, *gap;
+	struct hl_query *window, *sample, *loss, *note, *gap, *sum_window, *sum_samples;
 	int64_t last_window;
+	uint64_t last_start_ns; /* of the last window; 0: none was written since the day was opened */
 };
 
 /* A row as it is stored. */
@@ -25,6 +26,25 @@ struct stored_row {
 };
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
+
+/*
+ * Sums of all windows of level 0 of a source in a span of time. Where all have one period, what stands for it
+ * stays NULL.
+ */
+static const char sum_window[] =
+	"INSERT INTO windows SELECT ?1, ?2, source, ?3, ?4, sum(samples), sum(weight),"
+	" CASE WHEN min(period) = max(period) THEN min(period) ELSE 0 END, sum(expected), sum(seen), "
+	"sum(idle),"
+	" sum(filtered), sum(busy), sum(programs), sum(process) FROM windows"
+	" WHERE level = 0 AND start >= ?3 AND start < ?3 + ?4 AND source = ?5 GROUP BY source";
+static const char sum_samples[] =
+	"INSERT INTO samples SELECT ?1, x.thread, x.node, sum(x.count),"
+	" CASE WHEN count(x.weight) = 0 AND min(w.period) = max(w.period) AND min(w.period) ="
+	"  (SELECT period FROM windows WHERE id = ?1)"
+	" THEN NULL ELSE sum(coalesce(x.weight, x.count * w.period)) END"
+	" FROM windows w JOIN samples x ON x.window = w.id"
+	" WHERE w.level = 0 AND w.start >= ?3 AND w.start < ?3 + ?4 AND w.source = ?5"
+	" GROUP BY x.thread, x.node";
 
 static int prepare_queries(struct day_writer *day, struct hl_err *err)
 {
@@ -37,6 +57,8 @@ static int prepare_queries(struct day_writer *day, struct hl_err *err)
 		{ &day->loss, "INSERT INTO losses VALUES(?,?,?)" },
 		{ &day->note, "INSERT OR IGNORE INTO window_notes VALUES(?,?)" },
 		{ &day->gap, "INSERT INTO gaps VALUES(?,?,?,?)" },
+		{ &day->sum_window, sum_window },
+		{ &day->sum_samples, sum_samples },
 	};
 	int code = 0;
 
@@ -60,7 +82,8 @@ static int open_day(struct day_writer *day, const char *path, struct hl_err *err
 	if (!code)
 		code = hl_db_run(day->db,
 				 "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-				 "PRAGMA journal_size_limit = 4194304; PRAGMA cache_size = -1024",
+				 "PRAGMA journal_size_limit = 4194304; PRAGMA cache_size = -1024; PRAGMA "
+				 "temp_store = MEMORY",
 				 err);
 	if (!code)
 		code = hl_ids_new(day->db, &day->ids, err);
@@ -94,6 +117,8 @@ void day_writer_close(struct day_writer *day, bool whole)
 	hl_query_free(day->loss);
 	hl_query_free(day->note);
 	hl_query_free(day->gap);
+	hl_query_free(day->sum_window);
+	hl_query_free(day->sum_samples);
 	hl_ids_free(day->ids);
 	/* Fails while a reader is at it; then it stays as it is, which is as good for all who may write. */
 	if (whole)
@@ -325,14 +350,71 @@ static int write_gaps(struct day_writer *day, const struct hl_gap *gaps, size_t 
 	return code;
 }
 
+/* ---- sums ---------------------------------------------------------------------------------------------- */
+
+/* Writes the sum of one source over @length_ns from @start_ns on, as a window of @level. */
+static int write_sum(struct day_writer *day, int level, uint64_t start_ns, uint64_t length_ns, int64_t source,
+		     struct hl_err *err)
+{
+	const struct hl_value values[] = { hl_int(day->last_window + 1), hl_int(level), hl_int(start_ns),
+					   hl_int(length_ns), hl_int(source) };
+	int code;
+
+	hl_query_bind(day->sum_window, 1, values, 5);
+	code = hl_query_run(day->sum_window, err);
+	if (code)
+		return code;
+	hl_query_bind(day->sum_samples, 1, values, 5);
+	code = hl_query_run(day->sum_samples, err);
+	day->last_window++;
+	return code;
+}
+
+/* Sums of each source that has windows there. */
+static int write_sums(struct day_writer *day, int level, uint64_t start_ns, uint64_t length_ns,
+		      struct hl_err *err)
+{
+	_cleanup_(hl_query_freep) struct hl_query *sources = NULL;
+	int code =
+		hl_query_new(day->db,
+			     "SELECT DISTINCT source FROM windows AS w WHERE level = 0 AND start >= ?1 AND"
+			     " start < ?2 AND NOT EXISTS (SELECT 1 FROM windows AS s WHERE s.level = ?3 AND"
+			     " s.start = ?1 AND s.source = w.source)",
+			     &sources, err);
+
+	if (!code)
+		hl_query_give(sources, hl_int(start_ns), hl_int(start_ns + length_ns), hl_int(level));
+	while (!code && (code = hl_query_step(sources, err)) == 1)
+		code = write_sum(day, level, start_ns, length_ns, hl_query_int(sources, 0), err);
+	return code;
+}
+
+/* The minute and the hour that ended before a window that starts at @now_ns. */
+static int write_ended(struct day_writer *day, uint64_t now_ns, struct hl_err *err)
+{
+	static const uint64_t lengths_ns[] = { UINT64_C(60000000000), UINT64_C(3600000000000) };
+	int code = 0;
+
+	for (int i = 0; i < 2 && day->last_start_ns && !code; i++) {
+		uint64_t start_ns = day->last_start_ns / lengths_ns[i] * lengths_ns[i];
+
+		if (now_ns >= start_ns + lengths_ns[i])
+			code = write_sums(day, i + 1, start_ns, lengths_ns[i], err);
+	}
+	return code;
+}
+
 int day_writer_write(struct day_writer *day, const struct hl_profile_meta *meta, const struct hl_batch *batch,
 		     const struct hl_gap *gaps, size_t n_gaps, struct hl_err *err)
 {
 	/* Of most events each sample stands for the same. */
 	uint64_t period = batch->samples ? batch->weight / batch->samples : 0;
-	int64_t window = day->last_window + 1;
+	int64_t window = 0;
 	int code = hl_db_run(day->db, "BEGIN IMMEDIATE", err);
 
+	if (!code)
+		code = write_ended(day, meta->start_ns, err);
+	window = day->last_window + 1;
 	if (!code)
 		code = write_window(day, window, period, meta, batch, err);
 	if (!code)
@@ -343,8 +425,10 @@ int day_writer_write(struct day_writer *day, const struct hl_profile_meta *meta,
 		code = write_gaps(day, gaps, n_gaps, err);
 	if (!code)
 		code = hl_db_run(day->db, "COMMIT", err);
-	if (!code)
+	if (!code) {
 		day->last_window = window;
+		day->last_start_ns = meta->start_ns;
+	}
 	return code;
 }
 
@@ -354,5 +438,14 @@ int day_writer_gaps(struct day_writer *day, const struct hl_gap *gaps, size_t n_
 
 	if (!code)
 		code = write_gaps(day, gaps, n_gaps, err);
+	return code ? code : hl_db_run(day->db, "COMMIT", err);
+}
+
+int day_writer_finish(struct day_writer *day, struct hl_err *err)
+{
+	int code = hl_db_run(day->db, "BEGIN IMMEDIATE", err);
+
+	if (!code)
+		code = write_ended(day, UINT64_MAX, err);
 	return code ? code : hl_db_run(day->db, "COMMIT", err);
 }

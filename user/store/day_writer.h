@@ -36,6 +36,8 @@ void day_writer_close(struct day_writer *day, bool whole);
 int day_writer_write(struct day_writer *day, const struct hl_profile_meta *meta, const struct hl_batch *batch,
 		     const struct hl_gap *gaps, size_t n_gaps, struct hl_err *err);
 
+/* The day is over: sums that are lacking are written, likewise. */
+int day_writer_finish(struct day_writer *day, struct hl_err *err);
 /* Writes @gaps alone, likewise. */
 int day_writer_gaps(struct day_writer *day, const struct hl_gap *gaps, size_t n_gaps, struct hl_err *err);
 

@@ -31,7 +31,8 @@ static const char tables[] =
 	" precise INT NOT NULL, frequency INT NOT NULL, cpus INT NOT NULL);"
 	/*
 	 * A span of time. Level 0 holds what was measured; its windows of one host do not overlap. Level 1
-	 * (minutes) and 2 (hours) hold the same samples again, summed. Times are nanoseconds, start since the
+	 * (minutes) and 2 (hours) hold the same samples again, summed, for each source; only their start,
+	 * length and what is shown count. Times are nanoseconds, start since the
 	 * epoch. Samples: shown here, weight their sum of periods, due by the clock, seen by the program, of
 	 * an idle CPU, not asked for. busy, programs and process: nanoseconds of CPU time of the host, of
 	 * hotleaf's programs in the kernel and of hotleaf itself; NULL: not known. period: of each sample
@@ -65,8 +66,8 @@ static const char tables[] =
 	" segments BLOB NOT NULL);"
 	/*
 	 * kind: 1 mark, 2 function, 3 inlined function, 4 generated code, 5 kernel function, 6 instruction,
-	 * whose name is its text, 7 part of a function. class: 0 other, 1 load, 2 store, 3 branch, 4 divide, 5 vector, 6 locked.
-	 * binary: 0 none, else its number. address: as in the ELF file; offset: from its function's start.
+	 * whose name is its text, 7 part of a function. class: 0 other, 1 load, 2 store, 3 branch,
+	 * 4 divide, 5 vector, 6 locked. binary: 0 none, else its number. address: as in the ELF file; offset: from its function's start.
 	 */
 	"CREATE TABLE frames(id INTEGER PRIMARY KEY, hash BLOB NOT NULL, kind INT NOT NULL,"
 	" class INT NOT NULL, kernel INT NOT NULL, binary INT NOT NULL, module INT NOT NULL,"

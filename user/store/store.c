@@ -67,8 +67,9 @@ static int take_lock(struct hl_store *store, struct hl_err *err)
 		if (errno != EWOULDBLOCK)
 			return hl_err_errno(err, -errno, "cannot lock '%s'", path.data);
 		(void)!read(fd, text, sizeof(text) - 1);
+		text[strcspn(text, "\n")] = '\0';
 		return hl_err_set(err, -EBUSY, "another hotleaf writes to the store '%s': process %s",
-				  store->dir, strtok(text, "\n") ? text : "unknown");
+				  store->dir, text[0] ? text : "unknown");
 	}
 	(void)snprintf(text, sizeof(text), "%d\n", (int)getpid());
 	(void)!ftruncate(fd, 0);
@@ -168,6 +169,8 @@ static int open_day(struct hl_store *store, uint32_t day, struct hl_err *err)
 
 	if (code)
 		return code;
+	if (store->day && day > store->day_number)
+		(void)day_writer_finish(store->day, NULL); /* what lacks costs a reader time, nothing else */
 	if (store->day && (day != store->day_number || !is_still_there(store, path.data)))
 		close_day(store, /* whole= */ day > store->day_number);
 	if (store->day)
