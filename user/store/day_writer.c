@@ -251,7 +251,7 @@ static int sort_rows(struct day_writer *day, const struct hl_batch *batch, const
 	_cleanup_free_ struct stored_row *rows = calloc(batch->n_rows + 1, sizeof(*rows));
 	int code = 0;
 
-	if (!threads || !rows)
+	if (!threads || !rows || !nodes)
 		return hl_err_set(err, -ENOMEM, "no memory to store a window");
 	for (size_t i = 0; i < batch->n_owners && !code; i++)
 		code = intern_owner(day, &batch->owners[i], &threads[i], err);
@@ -277,7 +277,7 @@ static int write_samples(struct day_writer *day, int64_t window, uint64_t period
 
 	if (!code)
 		code = sort_rows(day, batch, nodes, &rows, err);
-	for (size_t i = 0; i < batch->n_rows && !code; i++) {
+	for (size_t i = 0; rows && i < batch->n_rows && !code; i++) {
 		const struct stored_row *row = &rows[i];
 
 		hl_query_give(day->sample, hl_int(window), hl_int(row->thread), hl_int(row->node),

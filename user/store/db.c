@@ -97,8 +97,9 @@ int hl_db_number(struct hl_db *db, const char *sql, int64_t *ret, struct hl_err 
 	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
 	int code = hl_query_new(db, sql, &query, err);
 
-	if (!code)
-		code = hl_query_step(query, err);
+	if (code || !query)
+		return code;
+	code = hl_query_step(query, err);
 	if (code == 1)
 		*ret = hl_query_int(query, 0);
 	return code < 0 ? code : 0;
@@ -111,8 +112,9 @@ int hl_db_check(struct hl_db *db, bool all, struct hl_err *err)
 	const char *said;
 	size_t len;
 
-	if (!code)
-		code = hl_query_step(query, err);
+	if (code || !query)
+		return code;
+	code = hl_query_step(query, err);
 	if (code < 0)
 		return code;
 	said = hl_query_bytes(query, 0, &len);

@@ -79,7 +79,7 @@ static int no_memory(struct hl_err *err)
 
 static const char *keep(struct hl_summary *s, const char *text)
 {
-	return hl_arena_copy(&s->strings, text, strlen(text));
+	return text ? hl_arena_copy(&s->strings, text, strlen(text)) : NULL;
 }
 
 /* ---- notes --------------------------------------------------------------------------------------------- */
@@ -283,7 +283,7 @@ int hl_summary_add(struct hl_summary *s, struct day_reader *day, struct hl_err *
 	const struct day_source *last = NULL;
 	int code = add_gaps(s, day, err);
 
-	if (code || !day->n_windows)
+	if (code || !day->n_windows || !day->sources)
 		return code;
 	for (size_t i = 0; i < day->n_windows; i++) {
 		const struct day_window *w = &day->windows[i];
