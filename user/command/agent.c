@@ -18,6 +18,7 @@
 #include "command/store_options.h"
 #include "store/store.h"
 #include "symd/client.h"
+#include "symd/client_cache.h"
 
 /*
  * A session of capture is drained once a second; at the end of a window what was drained is handed to the
@@ -68,6 +69,7 @@ struct run {
 	const struct agent *config;
 	struct hl_event_choice event;
 	struct hl_store *store;
+	struct hl_cache *cache; /* of unwind tables; NULL: none */
 	sigset_t signals;
 	struct hl_symd_options names;
 	bool ready, end;
@@ -177,7 +179,7 @@ static int begin(struct run *run, struct hl_err *err)
 		.intel = c->syntax == HL_SYNTAX_INTEL,
 		.store = run->store,
 	};
-	int code = hl_session_new(&capture, &tables, /* cache= */ NULL, &run->session, err);
+	int code = hl_session_new(&capture, &tables, run->cache, &run->session, err);
 
 	keeper.session = run->session;
 	if (!code)
@@ -285,6 +287,7 @@ static int run_agent(void *config, char **rest, struct hl_err *err)
 {
 	struct run run = { .config = config };
 	const struct agent *c = config;
+	struct hl_err why = { "" };
 	struct stat st;
 	int code;
 
@@ -303,8 +306,12 @@ static int run_agent(void *config, char **rest, struct hl_err *err)
 		code = hl_store_open(c->store, &c->limits, &run.store, err);
 	run.names = (struct hl_symd_options){ .memory_mb = c->recording.symd_mb, .timeout_ms = HL_NAMES_MS };
 	run.elsewhere = !code && (stat(c->store, &st) || st.st_uid != geteuid());
+	if (!code && c->recording.cache[0] &&
+	    hl_cache_open(c->recording.cache, (uint64_t)c->recording.cache_mb << 20, &run.cache, &why))
+		hl_log(HL_LOG_WARNING, "unwind", "unwind tables are made anew each time: %s", why.text);
 	if (!code)
 		code = run_all(&run, err);
+	hl_cache_close(run.cache);
 	hl_store_close(run.store);
 	hl_log_repeats();
 	return code;
