@@ -189,7 +189,8 @@ HL_TEST_TIMEOUT(a_killed_agent_goes_on, 90)
 /* How many descriptors of BPF objects the process holds. */
 static int bpf_objects(pid_t pid)
 {
-	return atoi(output_of(NULL, "ls -l /proc/%d/fd 2>/dev/null | grep -c -e bpf -e perf_event", (int)pid));
+	return atoi(
+		output_of(NULL, "ls -l /proc/%d/fd 2>/dev/null | grep -c -e bpf -e perf_event", (int)pid));
 }
 
 HL_TEST_TIMEOUT(a_file_switches_it_off, 90)

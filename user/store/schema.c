@@ -67,7 +67,8 @@ static const char tables[] =
 	/*
 	 * kind: 1 mark, 2 function, 3 inlined function, 4 generated code, 5 kernel function, 6 instruction,
 	 * whose name is its text, 7 part of a function. class: 0 other, 1 load, 2 store, 3 branch,
-	 * 4 divide, 5 vector, 6 locked. binary: 0 none, else its number. address: as in the ELF file; offset: from its function's start.
+	 * 4 divide, 5 vector, 6 locked. binary: 0 none, else its number. address: as in the ELF file;
+	 * offset: from its function's start.
 	 */
 	"CREATE TABLE frames(id INTEGER PRIMARY KEY, hash BLOB NOT NULL, kind INT NOT NULL,"
 	" class INT NOT NULL, kernel INT NOT NULL, binary INT NOT NULL, module INT NOT NULL,"
