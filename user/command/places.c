@@ -201,8 +201,12 @@ static int add_file(const struct hl_resolve *resolve, struct hl_profile *profile
 	return code ? code : keep_binary(profile, &ret->about, id, ret->binary);
 }
 
-/* Adds the samples of @sample to each file of its stacks, once a file: @last says who was the last to do so. */
-static void weigh_sample(const struct hl_places *places, size_t number, uint64_t *weights, size_t *last)
+/*
+ * Adds the samples of @sample to each file of its stacks, once a file: @last says who was the last to do so. Files
+ * from number @n_files on are those of samples that are not shown.
+ */
+static void weigh_sample(const struct hl_places *places, size_t number, uint64_t *weights, size_t *last,
+			 size_t n_files)
 {
 	const struct hl_window *w = places->resolve->window;
 	const struct hl_sample *sample = &w->samples[number];
@@ -211,7 +215,7 @@ static void weigh_sample(const struct hl_places *places, size_t number, uint64_t
 	uint32_t n = row ? row->head.n : 0, i = 0;
 
 	do {
-		if (q.place == HL_SYMD_FILE && last[q.file] != number + 1) {
+		if (q.place == HL_SYMD_FILE && q.file < n_files && last[q.file] != number + 1) {
 			last[q.file] = number + 1;
 			weights[q.file] += sample->count.samples;
 		}
@@ -227,7 +231,7 @@ static uint64_t *weigh_files(const struct hl_places *places, size_t n)
 	uint64_t *weights = calloc(n, sizeof(*weights));
 
 	for (size_t i = 0; last && weights && i < places->resolve->window->n_samples; i++)
-		weigh_sample(places, i, weights, last);
+		weigh_sample(places, i, weights, last, n);
 	if (!last)
 		hl_cleanup_free(&weights);
 	return last ? weights : NULL;
