@@ -352,6 +352,11 @@ int hl_unwind_compile(const struct hl_elf *elf, struct hl_unwind_result *ret, st
 	if (r < 0)
 		return hl_err_errno(err, r, "'%s': cannot follow its code", hl_elf_name(elf));
 	derived = hl_derived_count(c.derived);
+	if (derived.left_out)
+		hl_debug("unwind",
+			 "'%s': %llu of %llu bytes without call frame information were not looked at",
+			 hl_elf_name(elf), (unsigned long long)derived.left_out,
+			 (unsigned long long)derived.seen);
 	if (c.n_entries == 0 && derived.ruled == 0)
 		return hl_err_set(err, -ENODATA, "'%s' has no call frame information for its code",
 				  hl_elf_name(elf));
