@@ -47,10 +47,21 @@ static void fill(const char *bytes, size_t len, size_t distance)
 }
 #define FILL(bytes, distance) fill(bytes, sizeof(bytes) - 1, distance)
 
+/* A sanitizer's shadow takes more address space than that. */
+static void limit_memory(void)
+{
+#ifndef __SANITIZE_ADDRESS__
+	struct rlimit memory;
+
+	CHECK(getrlimit(RLIMIT_AS, &memory) == 0);
+	memory.rlim_cur = MEMORY;
+	CHECK(setrlimit(RLIMIT_AS, &memory) == 0);
+#endif
+}
+
 /* @symbols: so many functions at random places. */
 static void compile(unsigned int symbols)
 {
-	struct rlimit memory = { MEMORY, MEMORY }, old;
 	struct hl_unwind_result table = { 0 };
 	struct hl_err err = { "" };
 	struct elfwriter w;
@@ -65,11 +76,7 @@ static void compile(unsigned int symbols)
 		(void)ew_symbol(&w, EW_SYMTAB, "f", STB_GLOBAL, STT_FUNC, text, TEXT + next_random(SIZE),
 				next_random(SIZE));
 	elf = ew_open(&w);
-	CHECK(getrlimit(RLIMIT_AS, &old) == 0);
-	memory.rlim_max = old.rlim_max;
-	/* A sanitizer's shadow takes more address space than that. */
-	if (!getenv("ASAN_OPTIONS"))
-		CHECK(setrlimit(RLIMIT_AS, &memory) == 0);
+	limit_memory();
 	r = hl_unwind_compile(elf, &table, &err);
 	if (r < 0) {
 		CHECK_INT(r, -ENODATA);
