@@ -306,8 +306,7 @@ static int run_agent(void *config, char **rest, struct hl_err *err)
 		code = hl_store_open(c->store, &c->limits, &run.store, err);
 	run.names = (struct hl_symd_options){ .memory_mb = c->recording.symd_mb, .timeout_ms = HL_NAMES_MS };
 	run.elsewhere = !code && (stat(c->store, &st) || st.st_uid != geteuid());
-	if (!code && c->recording.cache[0] &&
-	    hl_cache_open(c->recording.cache, (uint64_t)c->recording.cache_mb << 20, &run.cache, &why))
+	if (!code && hl_recording_open_cache(&c->recording, &run.cache, &why))
 		hl_log(HL_LOG_WARNING, "unwind", "unwind tables are made anew each time: %s", why.text);
 	if (!code)
 		code = run_all(&run, err);

@@ -25,7 +25,7 @@ bool hl_kernel_names_read(struct hl_kernel_names *names, struct hl_symd *symd, u
 	names->read_ns = now_ns;
 	names->error = fd < 0 ? hl_err_errno(&err, -errno, "cannot open '/proc/kallsyms'")
 			      : hl_symd_add_kallsyms(symd, fd, &err);
-	(void)snprintf(names->why, sizeof(names->why), "%s", names->error ? err.text : "");
+	(void)snprintf(names->why, sizeof(names->why), "%.239s", names->error ? err.text : "");
 	if (names->error)
 		hl_log_once(HL_LOG_DEBUG, "symbol", "%s", err.text);
 	return true;

@@ -160,13 +160,21 @@ static int sample(struct hl_recording *run, struct hl_err *err)
 	return code;
 }
 
+int hl_recording_open_cache(const struct hl_recording_options *options, struct hl_cache **ret,
+			    struct hl_err *err)
+{
+	*ret = NULL;
+	if (strcmp(options->cache, "none") == 0)
+		return 0;
+	return hl_cache_open(options->cache, (uint64_t)options->cache_mb << 20, ret, err);
+}
+
 /* Without a cache all is made anew, which is no reason to fail; the header says so. */
 static void open_cache(struct hl_recording *run)
 {
-	const struct hl_recording_options *c = run->config;
 	struct hl_err err = { "" };
 
-	if (c->cache[0] && hl_cache_open(c->cache, (uint64_t)c->cache_mb << 20, &run->cache, &err))
+	if (hl_recording_open_cache(run->config, &run->cache, &err))
 		(void)snprintf(run->cache_note, sizeof(run->cache_note),
 			       "unwind tables and debug information are read anew each time: %s", err.text);
 }

@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "command/session.h"
 
+struct hl_cache;
 struct hl_profile;
 struct hl_symd;
 
@@ -29,7 +30,7 @@ struct hl_recording_options {
 	bool elsewhere;       /* outputs lie where only root may write: keep what that takes */
 	bool inlines, lines; /* by debug information: frames of inlined functions; functions by source line */
 	uint32_t debug_mb;   /* of debug information of one file, inflated */
-	const char *cache;   /* directory; "": none */
+	const char *cache;   /* directory, or "none" */
 	uint32_t cache_mb;
 	bool debuginfod;        /* debug files that are not on this host are fetched */
 	uint64_t debuginfod_ns; /* for that, in all; 0: the default */
@@ -90,7 +91,7 @@ extern const char *const hl_recording_syntaxes[];
 	  .help = "memory of unwind tables; beyond it those unused for longest go, and are counted" },  \
 	{ "cache", 0, HL_STRING(config, recording.cache), .default_text = "/var/cache/hotleaf",  \
 	  .metavar = "DIR",  \
-	  .help = "keep unwind tables, and what --inlines and --lines read, in DIR; empty: keep nothing" },  \
+	  .help = "keep unwind tables, and what --inlines and --lines read, in DIR; none: keep nothing" },  \
 	{ "cache-size", 0, HL_UINT(config, recording.cache_mb), .min = 1, .max = 1 << 20,  \
 	  .default_text = "1024", .metavar = "MB",  \
 	  .help = "beyond it, what was not used for longest goes" },  \
@@ -112,6 +113,10 @@ enum { HL_TABLES_MS = 10000, HL_NAMES_MS = 30000 };
 /* What the capture needs of them. */
 struct hl_capture_options hl_recording_capture(const struct hl_recording_options *options,
 					       const struct hl_event_choice *event);
+
+/* Opens the cache that they name, to be closed with hl_cache_close(); NULL for "none". 0 or -errno. */
+int hl_recording_open_cache(const struct hl_recording_options *options, struct hl_cache **ret,
+			    struct hl_err *err);
 
 struct hl_recording;
 

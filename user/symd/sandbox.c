@@ -29,13 +29,24 @@ enum { DESCRIPTORS = 1024 };
  */
 static bool set_limits(uint32_t memory_mb)
 {
-	bool all = hl_limit_resource(RLIMIT_CORE, 0) & hl_limit_resource(RLIMIT_NPROC, 0) &
-		   hl_limit_resource(RLIMIT_FSIZE, 0) & hl_limit_resource(RLIMIT_MEMLOCK, 0) &
-		   hl_limit_resource(RLIMIT_NOFILE, DESCRIPTORS);
+	static const struct {
+		int resource;
+		rlim_t limit;
+	} limits[] = {
+		{ RLIMIT_CORE, 0 },
+		{ RLIMIT_NPROC, 0 },
+		{ RLIMIT_FSIZE, 0 },
+		{ RLIMIT_MEMLOCK, 0 },
+		{ RLIMIT_NOFILE, DESCRIPTORS },
+	};
+	bool all = true;
 
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		if (!hl_limit_resource(limits[i].resource, limits[i].limit))
+			all = false;
 #ifndef __SANITIZE_ADDRESS__
-	if (memory_mb)
-		all &= hl_limit_resource(RLIMIT_AS, (rlim_t)memory_mb << 20);
+	if (memory_mb && !hl_limit_resource(RLIMIT_AS, (rlim_t)memory_mb << 20))
+		all = false;
 #endif
 	return all;
 }
