@@ -291,7 +291,8 @@ static int open_own(const char *dir, int *ret, struct hl_err *err)
 	_cleanup_close_ int fd = -1;
 	struct stat st;
 
-	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+	/* Others may pass through, to what is not ours in it, but not list it. */
+	if (mkdir(dir, 0711) < 0 && errno != EEXIST)
 		return hl_err_errno(err, -errno, "cannot make the cache '%s'", dir);
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)

@@ -12,7 +12,7 @@ struct hl_err;
  *
  * An entry is named by the content of the file that it was made of (SHA-256 over all of it, which symd
  * computes), never by a build-id, which a file declares itself: a container could name the host's libc and
- * have its own tables used for it. The directory is ours alone (0700), so that its files can be believed as
+ * have its own tables used for it. Only we can write to the directory, so that its files can be believed as
  * far as their checksum is right; an entry that is damaged is removed and counted, as is one of another
  * build of hotleaf. Files are written under another name and renamed. Over its size, the entries used
  * longest ago go.
