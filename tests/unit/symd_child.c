@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/spawn.h"
 #include "base/str.h"
 #include "elfwriter.h"
 #include "harness.h"
@@ -65,7 +66,7 @@ static void send_raw(const void *bytes, size_t len, int fd)
 		message.msg_control = &control;
 		message.msg_controllen = sizeof(control);
 	}
-	(void)!sendmsg(HL_WIRE_SOCKET, &message, 0);
+	(void)!sendmsg(HL_SPAWN_FD, &message, 0);
 }
 
 static void crash(void)

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "import/pprof.h"
 #include "import/proto.h"
+#include "profile/pprof_fields.h"
 
 /*
  * Fields stand in any order: strings may come behind what names them, functions behind the locations that run
@@ -14,22 +15,6 @@
  */
 
 enum { MOST_ITEMS = 1 << 24, MOST_TYPES = 16 };
-
-/* Field numbers of profile.proto. */
-enum {
-	PROFILE_SAMPLE_TYPE = 1,
-	PROFILE_SAMPLE,
-	PROFILE_MAPPING,
-	PROFILE_LOCATION,
-	PROFILE_FUNCTION,
-	PROFILE_STRING,
-	PROFILE_TIME = 9,
-	PROFILE_DURATION,
-	PROFILE_PERIOD_TYPE,
-	PROFILE_PERIOD,
-	PROFILE_COMMENT,
-	PROFILE_DEFAULT_TYPE
-};
 
 #define PUSH(pp, array, value)                                                                            \
 	(hl_grow(&(pp)->array, &(pp)->cap_##array, (pp)->n_##array + 1, sizeof(*(pp)->array), MOST_ITEMS) \
@@ -167,26 +152,26 @@ static int read_message(struct hl_pp *pp, struct hl_proto_field *f)
 	int code;
 
 	switch (f->number) {
-	case PROFILE_SAMPLE_TYPE:
+	case HL_PPROF_SAMPLE_TYPE:
 		if (pp->n_types == MOST_TYPES)
 			return hl_err_set(pp->err, -EBADMSG, "'%s' has more than %d sample types", pp->path,
 					  MOST_TYPES);
 		code = read_type(pp, f->bytes, &type);
 		pp->types[pp->n_types++] = type;
 		return code;
-	case PROFILE_SAMPLE:
+	case HL_PPROF_SAMPLE:
 		return PUSH(pp, samples, f->bytes);
-	case PROFILE_MAPPING:
+	case HL_PPROF_MAPPING:
 		return read_mapping(pp, f->bytes);
-	case PROFILE_LOCATION:
+	case HL_PPROF_LOCATION:
 		return read_location(pp, f->bytes);
-	case PROFILE_FUNCTION:
+	case HL_PPROF_FUNCTION:
 		return read_function(pp, f->bytes);
-	case PROFILE_STRING:
+	case HL_PPROF_STRING:
 		return read_string(pp, &f->bytes);
-	case PROFILE_PERIOD_TYPE:
+	case HL_PPROF_PERIOD_TYPE:
 		return read_type(pp, f->bytes, &pp->period_type);
-	case PROFILE_COMMENT:
+	case HL_PPROF_COMMENT:
 		return read_comments(pp, f);
 	default:
 		return 0;
@@ -196,19 +181,19 @@ static int read_message(struct hl_pp *pp, struct hl_proto_field *f)
 static int read_value(struct hl_pp *pp, struct hl_proto_field *f)
 {
 	switch (f->number) {
-	case PROFILE_TIME:
+	case HL_PPROF_TIME:
 		pp->time_ns = f->value;
 		return 0;
-	case PROFILE_DURATION:
+	case HL_PPROF_DURATION:
 		pp->duration_ns = f->value;
 		return 0;
-	case PROFILE_PERIOD:
+	case HL_PPROF_PERIOD:
 		pp->period = f->value;
 		return 0;
-	case PROFILE_DEFAULT_TYPE:
+	case HL_PPROF_DEFAULT_TYPE:
 		pp->default_type = string_index(f->value);
 		return 0;
-	case PROFILE_COMMENT:
+	case HL_PPROF_COMMENT:
 		return read_comments(pp, f);
 	default:
 		return 0;
@@ -340,9 +325,9 @@ int hl_pp_read(struct hl_pp *pp, const uint8_t *bytes, size_t len)
 	int code = 0;
 
 	while (!code && hl_proto_next(&c, &f)) {
-		bool message = f.number >= PROFILE_SAMPLE_TYPE && f.number <= PROFILE_COMMENT &&
-			       f.number != PROFILE_TIME && f.number != PROFILE_DURATION &&
-			       f.number != PROFILE_PERIOD;
+		bool message = f.number >= HL_PPROF_SAMPLE_TYPE && f.number <= HL_PPROF_COMMENT &&
+			       f.number != HL_PPROF_TIME && f.number != HL_PPROF_DURATION &&
+			       f.number != HL_PPROF_PERIOD;
 
 		if (f.is_bytes && message)
 			code = read_message(pp, &f);

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/nobody.h"
+#include "base/spawn.h"
 #include "base/str.h"
 #include "process/proc.h"
 
@@ -55,64 +55,15 @@ static int make_file(void)
 	return fd;
 }
 
-/* What of the environment the child is given, in @env, which ends with NULL. */
-static void choose_environment(char **env, size_t n)
-{
-	static const char *const names[] = { "DEBUGINFOD_URLS=", "PATH=",         "HOME=",
-					     "http_proxy=",      "https_proxy=",  "no_proxy=",
-					     "LD_LIBRARY_PATH=", "ASAN_OPTIONS=", "UBSAN_OPTIONS=" };
-	size_t at = 0;
-
-	for (char **entry = environ; entry && *entry; entry++)
-		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && at + 1 < n; i++)
-			if (hl_starts_with(*entry, names[i]))
-				env[at++] = *entry;
-	env[at] = NULL;
-}
-
-static int set_up(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, int output)
-{
-	sigset_t none, all;
-	int r = 0;
-
-	(void)sigemptyset(&none);
-	(void)sigfillset(&all);
-	for (int fd = 0; fd <= 2 && !r; fd++)
-		r = posix_spawn_file_actions_addopen(actions, fd, "/dev/null", fd ? O_WRONLY : O_RDONLY, 0);
-	if (!r)
-		r = posix_spawn_file_actions_adddup2(actions, output, HL_DEBUGINFOD_OUTPUT);
-	if (!r)
-		r = posix_spawn_file_actions_addclosefrom_np(actions, HL_DEBUGINFOD_OUTPUT + 1);
-	if (!r)
-		r = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-								 POSIX_SPAWN_SETSIGDEF);
-	if (!r)
-		r = posix_spawnattr_setsigmask(attributes, &none);
-	return r ? r : posix_spawnattr_setsigdefault(attributes, &all);
-}
-
-/* This program anew, so that the child holds no byte of the parent's memory. 0 or -errno. */
+/* 0 or -errno. */
 static int spawn(char *build_id, int output, pid_t *ret)
 {
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	char name[] = "hotleaf", command[] = "fetch", *env[32];
+	static const char *const names[] = { "DEBUGINFOD_URLS", "PATH",     "HOME", "http_proxy",
+					     "https_proxy",     "no_proxy", NULL };
+	char name[] = "hotleaf", command[] = "fetch";
 	char *argv[] = { name, command, build_id, NULL };
-	int r;
 
-	choose_environment(env, sizeof(env) / sizeof(env[0]));
-	r = posix_spawn_file_actions_init(&actions);
-	if (r)
-		return -r;
-	r = posix_spawnattr_init(&attributes);
-	if (!r) {
-		r = set_up(&actions, &attributes, output);
-		if (!r)
-			r = posix_spawn(ret, "/proc/self/exe", &actions, &attributes, argv, env);
-		(void)posix_spawnattr_destroy(&attributes);
-	}
-	(void)posix_spawn_file_actions_destroy(&actions);
-	return -r;
+	return hl_spawn_self(argv, names, output, ret);
 }
 
 /* Its exit status once it has ended within @ms; -1: it has not, -2: it was killed. */

@@ -31,8 +31,7 @@ int hl_debuginfod_fetch(const uint8_t *build_id, size_t len, uint32_t timeout_ms
 
 /* ---- the child's side --------------------------------------------------------------------------------- */
 
-/* Its descriptor of the file to fill, and its exit status. */
-enum { HL_DEBUGINFOD_OUTPUT = 3 };
+/* Its exit status; the file to fill is its HL_SPAWN_FD. */
 enum {
 	HL_DEBUGINFOD_DONE = 0,
 	HL_DEBUGINFOD_NO_PROGRAM = 10,

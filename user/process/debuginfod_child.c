@@ -24,6 +24,7 @@
 
 #include "base/cleanup.h"
 #include "base/nobody.h"
+#include "base/spawn.h"
 
 #define LIMIT ((off_t)HL_DEBUGINFOD_MB << 20)
 
@@ -84,7 +85,7 @@ static void set_environment(bool was_root, bool has_cache)
 _Noreturn static void run_client(const char *build_id, int output)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	(void)close(HL_DEBUGINFOD_OUTPUT);
+	(void)close(HL_SPAWN_FD);
 	if (dup2(output, STDOUT_FILENO) >= 0 && dup2(output, STDERR_FILENO) >= 0)
 		(void)execlp("debuginfod-find", "debuginfod-find", "debuginfo", build_id, (char *)NULL);
 	_exit(errno == ENOENT ? CANNOT_EXECUTE : 1);
@@ -131,7 +132,7 @@ static int copy_out(char *said)
 	if (st.st_size > LIMIT)
 		return HL_DEBUGINFOD_TOO_LARGE;
 	for (off_t left = st.st_size; left > 0; left -= n) {
-		n = sendfile(HL_DEBUGINFOD_OUTPUT, fd, NULL, (size_t)left);
+		n = sendfile(HL_SPAWN_FD, fd, NULL, (size_t)left);
 		if (n <= 0)
 			return HL_DEBUGINFOD_FAILED;
 	}
@@ -153,7 +154,7 @@ void hl_debuginfod_child_run(const char *build_id)
 	struct stat st;
 	int status;
 
-	if (fstat(HL_DEBUGINFOD_OUTPUT, &st) || !S_ISREG(st.st_mode))
+	if (fstat(HL_SPAWN_FD, &st) || !S_ISREG(st.st_mode))
 		_exit(HL_DEBUGINFOD_FAILED);
 	has_cache = stat(HL_DEBUGINFOD_CACHE, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == HL_NOBODY;
 	set_limits();

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/pprof_fields.h"
 #include "render/common.h"
 #include "render/numbers.h"
 #include "render/pprof_maps.h"
@@ -27,21 +28,7 @@
  * system_name stays empty: where it equals the name, pprof takes "<…>" and "(…)" out of it.
  */
 
-/* Field numbers. */
-enum {
-	PROFILE_SAMPLE_TYPE = 1,
-	PROFILE_SAMPLE,
-	PROFILE_MAPPING,
-	PROFILE_LOCATION,
-	PROFILE_FUNCTION,
-	PROFILE_STRING,
-	PROFILE_TIME = 9,
-	PROFILE_DURATION,
-	PROFILE_PERIOD_TYPE,
-	PROFILE_PERIOD,
-	PROFILE_COMMENT,
-	PROFILE_DEFAULT_TYPE
-};
+/* Field numbers of the other messages. */
 enum { TYPE_TYPE = 1, TYPE_UNIT };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
 enum { LABEL_KEY = 1, LABEL_STR, LABEL_NUM, LABEL_UNIT };
@@ -131,7 +118,7 @@ static uint64_t string_of(struct pprof *p, const struct hl_str *text)
 
 	fail(p, text->failed ? -ENOMEM : 0);
 	if (is_new)
-		emit(p, PROFILE_STRING, text);
+		emit(p, HL_PPROF_STRING, text);
 	return at;
 }
 
@@ -160,7 +147,7 @@ static uint64_t function_of(struct pprof *p, uint32_t index)
 	p->functions[index] = ++p->n_functions;
 	hl_proto_uint(&message, FUNCTION_ID, p->functions[index]);
 	hl_proto_uint(&message, FUNCTION_NAME, name);
-	emit(p, PROFILE_FUNCTION, &message);
+	emit(p, HL_PPROF_FUNCTION, &message);
 	return p->functions[index];
 }
 
@@ -217,7 +204,7 @@ static uint64_t location_of(struct pprof *p, uint32_t depth)
 		if (!in_function || p->instruction_lines || at == level->first)
 			add_line(p, &message, p->levels[at].frame);
 	}
-	emit(p, PROFILE_LOCATION, &message);
+	emit(p, HL_PPROF_LOCATION, &message);
 	return level->location;
 }
 
@@ -318,7 +305,7 @@ static void add_sample(struct pprof *p, const struct hl_node *node)
 	hl_proto_message(&p->message, SAMPLE_VALUE, &packed);
 	if (node->depth)
 		add_labels(p, node->depth, &p->message);
-	emit(p, PROFILE_SAMPLE, &p->message);
+	emit(p, HL_PPROF_SAMPLE, &p->message);
 }
 
 static void write_samples(struct pprof *p)
@@ -379,7 +366,7 @@ static void write_map(struct pprof *p, size_t index)
 	hl_proto_uint(&p->message, MAPPING_FILES, 1);
 	hl_proto_uint(&p->message, MAPPING_LINES, 1);
 	hl_proto_uint(&p->message, MAPPING_INLINES, map->inlines || p->instruction_lines);
-	emit(p, PROFILE_MAPPING, &p->message);
+	emit(p, HL_PPROF_MAPPING, &p->message);
 }
 
 static void write_type(struct pprof *p, unsigned int number, const char *type, const char *unit)
@@ -404,15 +391,15 @@ static void write_types(struct pprof *p)
 
 	if (clock && meta->frequency)
 		period = 1000000000 / meta->frequency;
-	write_type(p, PROFILE_SAMPLE_TYPE, "samples", "count");
-	write_type(p, PROFILE_SAMPLE_TYPE, type, unit);
-	write_type(p, PROFILE_PERIOD_TYPE, type, unit);
-	emit_uint(p, PROFILE_DEFAULT_TYPE, literal(p, type));
-	emit_uint(p, PROFILE_PERIOD, as_int64(period ? period : 1));
+	write_type(p, HL_PPROF_SAMPLE_TYPE, "samples", "count");
+	write_type(p, HL_PPROF_SAMPLE_TYPE, type, unit);
+	write_type(p, HL_PPROF_PERIOD_TYPE, type, unit);
+	emit_uint(p, HL_PPROF_DEFAULT_TYPE, literal(p, type));
+	emit_uint(p, HL_PPROF_PERIOD, as_int64(period ? period : 1));
 	if (meta->start_ns) {
-		emit_uint(p, PROFILE_TIME, as_int64(meta->start_ns));
+		emit_uint(p, HL_PPROF_TIME, as_int64(meta->start_ns));
 		if (meta->end_ns > meta->start_ns)
-			emit_uint(p, PROFILE_DURATION, as_int64(meta->end_ns - meta->start_ns));
+			emit_uint(p, HL_PPROF_DURATION, as_int64(meta->end_ns - meta->start_ns));
 	}
 }
 
@@ -426,7 +413,7 @@ static void write_comments(struct pprof *p)
 	fail(p, hl_str_status(&header));
 	for (line = header.data; !p->status && line && (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
-		emit_uint(p, PROFILE_COMMENT, literal(p, line));
+		emit_uint(p, HL_PPROF_COMMENT, literal(p, line));
 	}
 }
 

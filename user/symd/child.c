@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/spawn.h"
 #include "base/str.h"
 #include "symd/sandbox.h"
 #include "symd/server.h"
@@ -41,7 +42,7 @@ static void receive(struct hl_symd_request *ret, int *ret_fd)
 	ssize_t n;
 
 	do
-		n = recvmsg(HL_WIRE_SOCKET, &message, MSG_CMSG_CLOEXEC);
+		n = recvmsg(HL_SPAWN_FD, &message, MSG_CMSG_CLOEXEC);
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		_exit(STATUS_DONE);
@@ -58,7 +59,7 @@ static void send_message(const struct hl_wire_reply *reply)
 	struct iovec part = { (void *)reply, sizeof(*reply) };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 
-	if (sendmsg(HL_WIRE_SOCKET, &message, MSG_NOSIGNAL) != sizeof(*reply))
+	if (sendmsg(HL_SPAWN_FD, &message, MSG_NOSIGNAL) != sizeof(*reply))
 		_exit(STATUS_DONE);
 }
 
@@ -89,7 +90,7 @@ bool hl_symd_child_is_wanted(void)
 	socklen_t len = sizeof(int);
 	int type;
 
-	return getsockopt(HL_WIRE_SOCKET, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_SEQPACKET;
+	return getsockopt(HL_SPAWN_FD, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_SEQPACKET;
 }
 
 void hl_symd_child_serve(hl_symd_handle_fn handle, void *ctx, uint32_t memory_mb)

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/*
- * The child is this program, executed anew by /proc/self/exe with a hidden command, not a fork: so it holds
- * no byte of the parent's memory (profiles, names and code of other containers), shares neither its address
- * layout nor its stack canary, and cannot meet a lock that another of the parent's threads held. Of the
- * environment only what the dynamic loader and sanitizers read goes along.
- */
 #include "symd/client_child.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -22,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/spawn.h"
 #include "base/str.h"
 #include "symd/client.h"
 #include "symd/wire.h"
@@ -37,69 +31,14 @@ struct hl_symd_child {
 	uint32_t timeout_ms, guards;
 };
 
-/* What of the environment the child is given, in @env, which ends with NULL. */
-static void choose_environment(char **env, size_t n)
-{
-	static const char *const names[] = { "LD_LIBRARY_PATH=", "ASAN_OPTIONS=", "UBSAN_OPTIONS=" };
-	size_t at = 0;
-
-	for (char **entry = environ; entry && *entry; entry++)
-		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && at + 1 < n; i++)
-			if (hl_starts_with(*entry, names[i]))
-				env[at++] = *entry;
-	env[at] = NULL;
-}
-
-/* A session of its own: neither Ctrl-C nor the terminal reaches it. A sanitizer's report may. */
-static int set_up(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, int socket)
-{
-	sigset_t none, all;
-	int r = 0;
-
-	(void)sigemptyset(&none);
-	(void)sigfillset(&all);
-	for (int fd = 0; fd <= 2 && !r; fd++) {
-#ifdef __SANITIZE_ADDRESS__
-		if (fd == 2)
-			break;
-#endif
-		r = posix_spawn_file_actions_addopen(actions, fd, "/dev/null", fd ? O_WRONLY : O_RDONLY, 0);
-	}
-	if (!r)
-		r = posix_spawn_file_actions_adddup2(actions, socket, HL_WIRE_SOCKET);
-	if (!r)
-		r = posix_spawn_file_actions_addclosefrom_np(actions, HL_WIRE_SOCKET + 1);
-	if (!r)
-		r = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-								 POSIX_SPAWN_SETSIGDEF);
-	if (!r)
-		r = posix_spawnattr_setsigmask(attributes, &none);
-	return r ? r : posix_spawnattr_setsigdefault(attributes, &all);
-}
-
 static int spawn(struct hl_symd_child *child, const struct hl_symd_options *options, int socket)
 {
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	char name[] = "hotleaf", command[64], memory[32], *env[16];
+	char name[] = "hotleaf", command[64], memory[32];
 	char *argv[] = { name, command, memory, NULL };
-	int r;
 
 	(void)snprintf(command, sizeof(command), "%s", options->command ? options->command : "symd");
 	(void)snprintf(memory, sizeof(memory), "--memory=%u", options->memory_mb);
-	choose_environment(env, sizeof(env) / sizeof(env[0]));
-	r = posix_spawn_file_actions_init(&actions);
-	if (r)
-		return -r;
-	r = posix_spawnattr_init(&attributes);
-	if (!r) {
-		r = set_up(&actions, &attributes, socket);
-		if (!r)
-			r = posix_spawn(&child->pid, "/proc/self/exe", &actions, &attributes, argv, env);
-		(void)posix_spawnattr_destroy(&attributes);
-	}
-	(void)posix_spawn_file_actions_destroy(&actions);
-	return -r;
+	return hl_spawn_self(argv, NULL, socket, &child->pid);
 }
 
 /* The next message, within @ms. */

@@ -15,7 +15,6 @@
 #include <hotleaf/symd.h>
 
 enum {
-	HL_WIRE_SOCKET = 3,           /* the child's end */
 	HL_WIRE_BUFFER = 0,           /* request: `length` is the size of the buffer at the descriptor */
 	HL_WIRE_BUFFER_SIZE = 4 << 20 /* of the usual buffer, of which pages that are not used cost nothing */
 };
