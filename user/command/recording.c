@@ -37,7 +37,7 @@ struct hl_recording {
 	struct hl_session *session;
 	struct hl_symd *symd;
 	struct hl_cache *cache; /* NULL: none */
-	char cache_note[300];   /* why, where one was wanted */
+	char cache_note[600];   /* why, where one was wanted */
 	struct hl_profile *profile;
 	struct hl_window window;
 	struct hl_header header;
