@@ -174,6 +174,28 @@ HL_TEST(oldest_goes)
 	(void)remove_dir(dir);
 }
 
+/* What is no file is not waited for, and goes. */
+HL_TEST(a_fifo_is_damage)
+{
+	char *dir = new_dir(), path[512];
+	struct hl_cache *cache = open_cache(dir, 1 << 20);
+	struct hl_cache_stats stats;
+
+	hl_cache_save(cache, HL_CACHE_UNWIND, first_id, "table", 5);
+	only_file(dir, path, sizeof(path));
+	CHECK_INT(unlink(path), 0);
+	CHECK_INT(mkfifo(path, 0600), 0);
+	CHECK(!loads(cache, HL_CACHE_UNWIND, first_id, "table", 5));
+	hl_cache_stats(cache, &stats);
+	CHECK_INT(stats.damaged, 1);
+	CHECK(access(path, F_OK) != 0);
+	hl_cache_close(cache);
+	(void)snprintf(path, sizeof(path), "%s/contents", dir);
+	CHECK_INT(mkfifo(path, 0600), 0);
+	hl_cache_close(open_cache(dir, 1 << 20));
+	(void)remove_dir(dir);
+}
+
 HL_TEST(others_cannot_write_there)
 {
 	char *dir = new_dir(), link[128];

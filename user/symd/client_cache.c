@@ -111,8 +111,15 @@ static int read_checked(const struct hl_cache *cache, const char *name, uint32_t
 	struct header header;
 	struct hl_id check;
 	size_t len;
-	int r = hl_read_file_at(cache->fd, name, ENTRY_MAX, &bytes, &len);
+	struct stat st;
+	int r;
 
+	/* Somebody may have put a FIFO there, which must not be waited for. */
+	if (fstatat(cache->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EBADMSG;
+	r = hl_read_file_at(cache->fd, name, ENTRY_MAX, &bytes, &len);
 	if (r < 0)
 		return r;
 	if (len < sizeof(header))

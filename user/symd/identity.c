@@ -12,7 +12,8 @@
 #include <hotleaf/symd.h>
 
 enum { CHUNK = 256 * 1024 };
-#define MAX_HASHED (1ull << 30)
+#define MAX_HASHED  (1ull << 30)
+#define MAX_CONTENT (512ull << 20)
 
 HL_DEFINE_CLEANUP(EVP_MD_CTX, EVP_MD_CTX_free)
 
@@ -86,6 +87,10 @@ int hl_symd_content(const struct hl_elf *const *files, size_t n, uint8_t ret[HL_
 
 	if (r == 0 && EVP_DigestInit_ex(sha, EVP_sha256(), NULL) != 1)
 		r = -EIO;
+	/* Before anything is read: a sparse file is made at no cost. */
+	for (size_t i = 0; i < n && r == 0; i++)
+		if (files[i] && hl_elf_size(files[i]) > MAX_CONTENT)
+			r = -E2BIG;
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = files[i] ? hash_whole(files[i], sha, &left) : 0;
 	if (r == 0 && EVP_DigestFinal_ex(sha, digest, NULL) != 1)

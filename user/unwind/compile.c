@@ -120,13 +120,13 @@ static int gather(struct compiler *c, struct hl_err *err)
 		r = hl_cfi_load(c->elf, kinds[i], &c->cfi[i], &why);
 		if (r == -ENODATA)
 			continue;
-		/* What is only for debuggers, and damaged, does not take along what is not. */
-		if (r < 0 && r != -ENOMEM && kinds[i] == HL_CFI_DEBUG_FRAME) {
+		if (r == -ENOMEM)
+			return hl_err_set(err, r, "%s", why.text);
+		/* What is damaged does not take the other source along, nor what the code itself tells. */
+		if (r < 0) {
 			hl_debug("unwind", "%s", why.text);
 			continue;
 		}
-		if (r < 0)
-			return hl_err_set(err, r, "%s", why.text);
 		r = gather_from(c, i);
 		if (r == -E2BIG)
 			return hl_err_set(err, r, "'%s' has more than %d FDEs", hl_elf_name(c->elf),
