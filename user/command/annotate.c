@@ -218,7 +218,9 @@ static int list_candidates(const struct hl_profile *profile, const uint64_t *sam
 	if (m->n)
 		(void)fprintf(stderr, "  samples  function\n%s", s.data);
 	if (!m->n)
-		return hl_err_set(err, -ENOENT, "no instruction was sampled: there is nothing to annotate");
+		return hl_err_set(err, -ENOENT,
+				  "there is no instruction in it: nothing was sampled, or it was "
+				  "recorded with --leaf function");
 	return hl_err_set(err, -ENOENT,
 			  any ? "\"%.100s\" is part of several names; give one of these whole"
 			      : "nothing was sampled in a function \"%.100s\"; these have the most samples",
