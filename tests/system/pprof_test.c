@@ -109,7 +109,10 @@ static void check_disasm(const char *profile, const struct folded *folded, const
 			     (unsigned long long)sum_of(folded, regex));
 		all += strtoull(flat, NULL, 10);
 	}
-	CHECK_INT(all, folded_self(folded, function));
+	/* Go 1.19 stops one byte before a function's end, where a ret may stand. */
+	(void)snprintf(options, sizeof(options), ";%s;ret \\[0x[0-9a-f]+\\]$", function);
+	if (all != folded_self(folded, function))
+		CHECK_INT(all + sum_of(folded, options), folded_self(folded, function));
 }
 
 HL_TEST_TIMEOUT(go_reads_a_recording, 180)
