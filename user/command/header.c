@@ -265,7 +265,7 @@ static void note_symd(struct hl_header *h, const struct hl_header_facts *facts)
 		       "symd, which parses files in a sandbox, died, hung or lied %llu times and was started "
 		       "anew; files given up: %llu for tables, %llu for names; addresses without an answer: "
 		       "%llu",
-		       (unsigned long long)(tables_symd.failures + names_symd.failures),
+		       (unsigned long long)tables_symd.failures + names_symd.failures,
 		       (unsigned long long)tables_symd.denied, (unsigned long long)names_symd.denied,
 		       (unsigned long long)names_symd.unanswered);
 	hl_header_note(h, h->symd_note);

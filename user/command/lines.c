@@ -134,7 +134,7 @@ static void read_one(const struct reader *r, uint64_t left_ms)
 	struct hl_symd_lines_limits limits = { .memory = r->memory,
 					       .time_ms = left_ms < FILE_MS ? (uint32_t)left_ms : FILE_MS };
 	struct hl_symd_wants wants = { .items = NULL };
-	struct hl_symd_lines lines;
+	struct hl_symd_lines lines = { 0 };
 	struct hl_err err = { "" };
 	int code = hl_symd_find_wanted(r->symd, r->id, &limits, &wants, &err);
 

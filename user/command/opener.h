@@ -45,9 +45,9 @@ struct hl_session {
 	uint64_t started_ns, started_cpu_ns;
 };
 
-/* The thread, of a struct hl_session; it ends when stop_fd is written to. */
-void *hl_opener_run(void *session);
+/* The thread; @ctx is a struct hl_session; it ends when stop_fd is written to. */
+void *hl_opener_run(void *ctx);
 /* What it does of an event. */
-void hl_opener_on_file(void *session, const struct hl_file_event *event);
+void hl_opener_on_file(void *ctx, const struct hl_file_event *event);
 
 #endif

@@ -179,19 +179,19 @@ static void open_cache(struct hl_recording *run)
 			       "unwind tables and debug information are read anew each time: %s", err.text);
 }
 
-struct hl_capture_options hl_recording_capture(const struct hl_recording_options *c,
+struct hl_capture_options hl_recording_capture(const struct hl_recording_options *options,
 					       const struct hl_event_choice *event)
 {
 	return (struct hl_capture_options){
 		.event = event,
-		.frequency = c->frequency,
-		.max_depth = c->max_depth,
-		.map_samples = c->map_samples,
-		.map_stacks = c->map_stacks,
-		.map_processes = c->map_processes,
-		.unwind_mb = c->unwind_mb,
-		.kernel_walk = c->kernel_walk,
-		.slow_us = c->slow_us,
+		.frequency = options->frequency,
+		.max_depth = options->max_depth,
+		.map_samples = options->map_samples,
+		.map_stacks = options->map_stacks,
+		.map_processes = options->map_processes,
+		.unwind_mb = options->unwind_mb,
+		.kernel_walk = options->kernel_walk,
+		.slow_us = options->slow_us,
 	};
 }
 

@@ -161,7 +161,7 @@ static int inflate_zlib(struct source *s, uint8_t *out, size_t len)
 {
 	z_stream z = { 0 };
 	size_t done = 0;
-	uint8_t extra;
+	uint8_t extra = 0;
 	long n = 0;
 	int r = inflateInit(&z) == Z_OK ? Z_OK : Z_MEM_ERROR;
 

@@ -104,7 +104,7 @@ int hl_debuginfod_fetch(const uint8_t *build_id, size_t len, uint32_t timeout_ms
 	char hex[2 * LONGEST_BUILD_ID + 1] = "";
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	struct stat st;
-	pid_t pid;
+	pid_t pid = -1;
 	int r;
 
 	if (!urls || !urls[strspn(urls, " ")])

@@ -96,7 +96,7 @@ static bool ask_client(const char *build_id, char *said, size_t size, int *ret_s
 {
 	int ends[2];
 	size_t len = 0;
-	char rest[512];
+	char rest[512] = "";
 	ssize_t n;
 	pid_t pid;
 

@@ -66,20 +66,21 @@ static size_t add_guess(const struct hl_remapped_candidate *f, const struct hl_p
 	return n + 1;
 }
 
-size_t hl_remapped_guess(const struct hl_remapped_candidate *f, struct hl_remapped_guess *ret)
+size_t hl_remapped_guess(const struct hl_remapped_candidate *candidate, struct hl_remapped_guess *ret)
 {
-	bool is_between = f->before.end && f->behind.end && f->before.inode == f->behind.inode &&
-			  f->before.device == f->behind.device;
-	uint64_t least = distance(&f->before), most = distance(&f->behind);
+	bool is_between = candidate->before.end && candidate->behind.end &&
+			  candidate->before.inode == candidate->behind.inode &&
+			  candidate->before.device == candidate->behind.device;
+	uint64_t least = distance(&candidate->before), most = distance(&candidate->behind);
 	size_t n = 0;
 
 	if (!is_between || most < least || most - least >= HL_REMAPPED_GUESSES * PAGE) {
-		if (f->behind.end)
-			n = add_guess(f, &f->behind, most, ret, n);
-		return f->before.end ? add_guess(f, &f->before, least, ret, n) : n;
+		if (candidate->behind.end)
+			n = add_guess(candidate, &candidate->behind, most, ret, n);
+		return candidate->before.end ? add_guess(candidate, &candidate->before, least, ret, n) : n;
 	}
 	for (uint64_t apart = least; apart <= most; apart += PAGE)
-		n = add_guess(f, &f->before, apart, ret, n);
+		n = add_guess(candidate, &candidate->before, apart, ret, n);
 	return n;
 }
 

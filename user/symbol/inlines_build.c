@@ -377,7 +377,7 @@ static int build(struct hl_inlines_builder *b, const struct hl_inlines_source *s
 	r = read_areas(b, source->elf);
 	if (r == 0)
 		r = load(b, source, err);
-	if (r == 0 && b->dwarf.files[0]->n_units == 0)
+	if (r == 0 && (!b->dwarf.files || !b->dwarf.files[0] || b->dwarf.files[0]->n_units == 0))
 		r = -ENODATA;
 	if (r == 0)
 		r = add_units(b);

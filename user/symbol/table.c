@@ -146,7 +146,7 @@ int hl_symbols_add_name(const struct hl_symbols *s, uint32_t name, struct hl_str
 		return 0;
 	}
 	len = length_without_version(text);
-	if (text[len] && len < sizeof(bytes)) {
+	if (len < sizeof(bytes) && text[len]) {
 		memmove(bytes, text, len);
 		bytes[len] = '\0';
 		text = bytes;

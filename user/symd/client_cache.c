@@ -216,9 +216,9 @@ static void prune(struct hl_cache *cache)
 {
 	_cleanup_free_ struct entry *entries = NULL;
 	uint64_t goal = cache->limit - cache->limit / 10;
-	size_t n, i;
+	size_t n = 0, i;
 
-	if (cache->stats.bytes <= cache->limit || list_entries(cache, &entries, &n) < 0)
+	if (cache->stats.bytes <= cache->limit || list_entries(cache, &entries, &n) < 0 || !entries)
 		return;
 	qsort(entries, n, sizeof(*entries), compare_used);
 	for (i = 0; i < n && cache->stats.bytes > goal; i++) {
@@ -268,7 +268,7 @@ static void read_known(struct hl_cache *cache)
 	static const uint8_t no_id[16];
 	_cleanup_free_ uint8_t *bytes = NULL;
 	struct known known;
-	size_t len, at;
+	size_t len = 0, at;
 	int r = read_checked(cache, known_name, 0, no_id, &bytes, &len);
 
 	if (r < 0) {

@@ -23,13 +23,14 @@ enum { MAX_PENDING = 256, MAX_NAME = 4096 };
 
 HL_DEFINE_CLEANUP(struct hl_elf, hl_elf_free)
 
-static int get_known(struct hl_symd_files *files, uint32_t number, struct hl_symd_known **ret,
-		     struct hl_err *err)
+/* File @number, or NULL, which is -ENOENT. */
+static struct hl_symd_known *get_known(struct hl_symd_files *files, uint32_t number, struct hl_err *err)
 {
-	*ret = hl_symd_files_get(files, number);
-	if (!*ret)
-		return hl_err_set(err, -ENOENT, "'file %u' is not known", number);
-	return 0;
+	struct hl_symd_known *known = hl_symd_files_get(files, number);
+
+	if (!known)
+		(void)hl_err_set(err, -ENOENT, "'file %u' is not known", number);
+	return known;
 }
 
 static int get_limits(const void *payload, size_t len, struct hl_inlines_limits *ret, struct hl_err *err)
@@ -86,10 +87,11 @@ static int add_part(struct hl_symd_files *files, const struct hl_symd_request *r
 	_cleanup_(hl_elf_freep) struct hl_elf *elf = NULL;
 	struct hl_symd_known *known;
 	char name[48];
-	int r = get_known(files, request->file, &known, err);
+	int r;
 
-	if (r < 0)
-		return r;
+	known = get_known(files, request->file, err);
+	if (!known)
+		return -ENOENT;
 	if (files->n_pending >= MAX_PENDING)
 		return hl_err_set(err, -EMFILE, "more than %d files of debug information wait", MAX_PENDING);
 	(void)snprintf(name, sizeof(name), "%s file of file %u",
@@ -109,9 +111,10 @@ static int add_part(struct hl_symd_files *files, const struct hl_symd_request *r
 
 static void describe(const struct hl_symd_known *known, struct hl_symd_lines *ret)
 {
-	struct hl_inlines_header header;
+	struct hl_inlines_header header = { 0 };
 
-	memcpy(&header, known->lines, sizeof(header));
+	if (known->lines)
+		memcpy(&header, known->lines, sizeof(header));
 	*ret = (struct hl_symd_lines){ .n_ranges = header.n_ranges,
 				       .n_locations = header.n_locations,
 				       .length = known->lines_len,
@@ -137,17 +140,18 @@ static int answer(const struct hl_symd_request *request, const struct hl_symd_kn
 static int build(struct hl_symd_files *files, const struct hl_symd_request *request, const void *payload,
 		 size_t len, struct hl_str *ret_payload, struct hl_err *err)
 {
-	struct hl_inlines_limits limits;
+	struct hl_inlines_limits limits = { 0 };
 	struct hl_inlines_source source;
 	struct hl_symd_known *known;
-	uint8_t *table;
-	size_t table_len;
+	uint8_t *table = NULL;
+	size_t table_len = 0;
 	int r = get_limits(payload, len, &limits, err);
 
-	if (r == 0)
-		r = get_known(files, request->file, &known, err);
 	if (r < 0)
 		return r;
+	known = get_known(files, request->file, err);
+	if (!known)
+		return -ENOENT;
 	source = source_of(known);
 	if (hl_elf_is_suspended(known->elf) || (known->debug && hl_elf_is_suspended(known->debug)))
 		r = hl_err_set(err, -EBADF, "'file %u' is no longer open", request->file);
@@ -197,10 +201,12 @@ static int take_table(struct hl_symd_files *files, const struct hl_symd_request 
 	struct hl_symd_known *known;
 	uint8_t *table = NULL;
 	size_t len = 0;
-	int r = get_known(files, request->file, &known, err);
+	int r;
 
-	if (r == 0)
-		r = read_table(fd, &table, &len, err);
+	known = get_known(files, request->file, err);
+	if (!known)
+		return -ENOENT;
+	r = read_table(fd, &table, &len, err);
 	if (r < 0)
 		return r;
 	free(known->lines);
@@ -243,7 +249,7 @@ static int list_wanted(struct hl_symd_files *files, const struct hl_symd_request
 		       const void *payload, size_t len, struct hl_str *ret_payload, struct hl_err *err)
 {
 	_cleanup_free_ struct list *list = calloc(1, sizeof(*list));
-	struct hl_inlines_limits limits;
+	struct hl_inlines_limits limits = { 0 };
 	struct hl_inlines_source source;
 	struct hl_symd_known *known;
 	size_t items;
@@ -251,10 +257,11 @@ static int list_wanted(struct hl_symd_files *files, const struct hl_symd_request
 
 	if (!list)
 		return hl_err_errno(err, -ENOMEM, "file %u", request->file);
-	if (r == 0)
-		r = get_known(files, request->file, &known, err);
 	if (r < 0)
 		return r;
+	known = get_known(files, request->file, err);
+	if (!known)
+		return -ENOENT;
 	source = source_of(known);
 	r = hl_inlines_wants(&source, &limits, add_wanted, list, err);
 	items = list->head.n * sizeof(list->items[0]);
