@@ -284,6 +284,10 @@ HL_TEST(reading_has_a_limit)
 	CHECK_INT(hl_read_file_at(AT_FDCWD, "none", 9, &text, &len), -ENOENT);
 	CHECK_INT(hl_read_file_at(AT_FDCWD, ".", 9, &text, &len), -EISDIR);
 	CHECK_INT(unlink("ten"), 0);
+	CHECK_INT(mkfifo("fifo", 0600), 0);
+	CHECK_INT(hl_read_file_at(AT_FDCWD, "fifo", 9, &text, &len), -EMEDIUMTYPE);
+	CHECK_INT(unlink("fifo"), 0);
+	CHECK_INT(hl_read_file_at(AT_FDCWD, "/dev/zero", 9, &text, &len), -EMEDIUMTYPE);
 	CHECK_INT(hl_read_file_at(AT_FDCWD, "/proc/self/maps", 1 << 20, &text, &len), 0);
 	CHECK(len > 500 && strlen(text) == len);
 	free(text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base elf symbol tests/elfwriter */
+/* needs: base elf symbol tests/elfwriter tests/codetext */
 #include "symbol/jitdump.h"
 
 #include <elf.h>
@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "codetext.h"
 #include "elfwriter.h"
 #include "harness.h"
 #include "symbol/codelines.h"
@@ -35,17 +36,9 @@ static void end(void)
 	hl_jit_dump_free(dump);
 }
 
-/* "NAME START+SIZE" of what covers an address, "-" if nothing does. */
 static const char *at(uint64_t address)
 {
-	static char text[HL_SYMBOL_NAME_MAX + 64];
-	struct hl_code_symbol s;
-
-	if (!hl_code_map_find(code, address, &s))
-		return "-";
-	(void)snprintf(text, sizeof(text), "%.*s %llx+%llx", (int)s.len, s.name, (unsigned long long)s.start,
-		       (unsigned long long)s.size);
-	return text;
+	return code_text(code, address);
 }
 
 static struct hl_str bytes;

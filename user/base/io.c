@@ -204,13 +204,16 @@ void hl_output_free(struct hl_output *output)
 
 int hl_read_file_at(int dirfd, const char *path, size_t limit, char **ret, size_t *ret_len)
 {
-	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	_cleanup_free_ char *bytes = NULL;
 	size_t len = 0, cap = 0, first = limit < 4096 ? limit + 2 : 4096;
+	struct stat st;
 	int r;
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode) ? -EISDIR : -EMEDIUMTYPE;
 	for (;;) {
 		ssize_t n;
 

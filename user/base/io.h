@@ -36,8 +36,8 @@ HL_DEFINE_CLEANUP(struct hl_output, hl_output_free)
 
 /*
  * Reads the file @path under directory @dirfd, of at most @limit bytes and of unknown size as those of /proc
- * are. @ret is the caller's to free and NUL-terminated; @ret_len may be NULL. 0, -EFBIG, -ENOMEM, or as
- * open(2) and read(2).
+ * are. @ret is the caller's to free and NUL-terminated; @ret_len may be NULL. Nothing is waited
+ * for: -EMEDIUMTYPE for a FIFO or a device. 0, -EFBIG, -ENOMEM, or as open(2) and read(2).
  */
 int hl_read_file_at(int dirfd, const char *path, size_t limit, char **ret, size_t *ret_len);
 

@@ -62,11 +62,6 @@ const struct hl_open_file *hl_files_get(const struct hl_files *files, uint32_t i
 	return id < files->n && files->items[id].state != HL_FILE_UNSEEN ? &files->items[id] : NULL;
 }
 
-uint32_t hl_files_end(const struct hl_files *files)
-{
-	return (uint32_t)files->n;
-}
-
 static struct hl_open_file *make_entry(struct hl_files *files, uint32_t id)
 {
 	if (id >= HL_FILE_LIMIT ||

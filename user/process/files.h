@@ -64,7 +64,4 @@ unsigned int hl_files_search(struct hl_files *files);
 /* The file with that id; NULL if no event of it was handled. Valid until the next hl_files_open(). */
 const struct hl_open_file *hl_files_get(const struct hl_files *files, uint32_t id);
 
-/* One past the greatest id that any file has. */
-uint32_t hl_files_end(const struct hl_files *files);
-
 #endif

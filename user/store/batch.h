@@ -48,8 +48,7 @@ struct hl_profile *hl_batch_profile(struct hl_batch *batch);
 int hl_batch_add(struct hl_batch *batch, const struct hl_owner *owner, const uint32_t *frames, size_t n,
 		 uint64_t count, uint64_t weight);
 
-/* Sums over all that was added. */
+/* All samples that were added. */
 uint64_t hl_batch_samples(const struct hl_batch *batch);
-uint64_t hl_batch_weight(const struct hl_batch *batch);
 
 #endif

@@ -111,17 +111,10 @@ static int read_checked(const struct hl_cache *cache, const char *name, uint32_t
 	struct header header;
 	struct hl_id check;
 	size_t len;
-	struct stat st;
-	int r;
+	int r = hl_read_file_at(cache->fd, name, ENTRY_MAX, &bytes, &len);
 
-	/* Somebody may have put a FIFO there, which must not be waited for. */
-	if (fstatat(cache->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EBADMSG;
-	r = hl_read_file_at(cache->fd, name, ENTRY_MAX, &bytes, &len);
 	if (r < 0)
-		return r;
+		return r == -EMEDIUMTYPE ? -EBADMSG : r;
 	if (len < sizeof(header))
 		return -EBADMSG;
 	memcpy(&header, bytes, sizeof(header));
