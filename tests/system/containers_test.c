@@ -71,14 +71,14 @@ HL_TEST_TIMEOUT(two_containers_of_one_image, 180)
 	struct folded folded;
 
 	import_image();
-	recorder = start_recording("-F 199 -d 12 --by container,image,runtime,exe,service,process");
+	recorder = start_recording("-F 199 -d 170 --by container,image,runtime,exe,service,process");
 	(void)sleep(2);
 	run("a", "--annotation team=red", burn);
 	run("b", "--annotation team=blue", burn);
 	(void)sleep(4);
 	remove_container("a");
 	remove_container("b");
-	folded = finish_recording(recorder);
+	folded = end_recording(recorder);
 	check_account(&folded);
 	CHECK(sum_of_container(&folded, "a", "localhost/hotleaf-test:1;podman;/bin/busybox;busybox;sh;") >
 	      50);
@@ -132,12 +132,12 @@ HL_TEST_TIMEOUT(containers_of_half_a_second, 180)
 	uint64_t named;
 
 	import_image();
-	recorder = start_recording("-F 499 -d 15 --by container,process");
+	recorder = start_recording("-F 499 -d 170 --by container,process");
 	(void)sleep(2);
 	for (int i = 0; i < 3; i++)
 		must("podman run --quiet --rm --name hl%d-short%d localhost/hotleaf-test:1 /bin/sh -c '%s'",
 		     (int)getpid(), i, work);
-	folded = finish_recording(recorder);
+	folded = end_recording(recorder);
 	check_account(&folded);
 	named = sum_of_container(&folded, "short[012]", "sh;");
 	CHECK(named > 50);

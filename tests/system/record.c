@@ -235,6 +235,12 @@ struct folded finish_recording(pid_t pid)
 	return read_output();
 }
 
+struct folded end_recording(pid_t pid)
+{
+	CHECK_INT(kill(pid, SIGINT), 0);
+	return finish_recording(pid);
+}
+
 /* The number in front of @what in the header. */
 static uint64_t number_before(const char *header, const char *what)
 {

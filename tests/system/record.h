@@ -48,9 +48,12 @@ const char *build_workload(const char *name, const char *source, const char *fla
  * Both lie in the test's directory. Runs before other work of the host. Needs root: skips otherwise.
  */
 struct folded record(const char *options, ...) __attribute__((format(printf, 1, 2)));
-/* The same in the background; to be ended by finish_recording(). */
+/* The same in the background, to be followed by one of the next two. */
 pid_t start_recording(const char *options, ...) __attribute__((format(printf, 1, 2)));
+/* Waits for its end. */
 struct folded finish_recording(pid_t pid);
+/* Ends it now: what is to be recorded may take longer than any time set before. */
+struct folded end_recording(pid_t pid);
 struct folded read_folded(const char *path);
 void folded_done(struct folded *folded);
 

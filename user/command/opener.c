@@ -10,32 +10,27 @@
 #include "base/log.h"
 #include "command/moved_code.h"
 #include "command/privileges.h"
+#include "command/table_thread.h"
 #include "process/cgroup.h"
 #include "process/exes.h"
 #include "process/files.h"
 #include "process/vdso.h"
-#include "symd/client_cached.h"
 
 /* Beyond so many, files are searched for at the end only: a search reads the maps of all processes. */
 enum { MAX_SEARCHED = 256 };
 #define SEARCH_INTERVAL_NS UINT64_C(1000000000)
 
-/* A file without a table is walked by frame pointer: no reason to fail. */
-static void load_table(struct hl_session *session, uint32_t id, int fd)
+static void load_table(struct hl_session *session, uint32_t id, const uint8_t *bytes, size_t len)
 {
 	struct hl_err err = { "" };
-	uint8_t *bytes;
-	size_t len;
 
-	if (hl_symd_unwind_cached(session->symd, session->cache, id, fd, &bytes, &len, &err)) {
-		hl_debug("unwind", "%s", err.text);
+	if (!bytes) {
 		hl_capture_settle_file(session->capture, id, HL_TABLE_NONE);
 		return;
 	}
 	if (hl_capture_load_table(session->capture, id, bytes, &err))
 		hl_log_once(HL_LOG_WARNING, "unwind", "%s", err.text);
 	session->table_bytes += len;
-	free(bytes);
 }
 
 /* @file was opened: no more events. Its table comes later, so that the next file is opened in time. */
@@ -134,14 +129,25 @@ static void search_lost(struct hl_session *session)
 	session->searched_ns = now;
 }
 
-/* Loads one table: of the smallest file, since a large one keeps many waiting. */
-static void load_next(struct hl_session *session)
+/* Loads the table that was started, if it is done. */
+static void load_started(struct hl_session *session)
+{
+	uint32_t id = hl_table_thread_busy(session->tables);
+	_cleanup_free_ uint8_t *bytes = NULL;
+	size_t len;
+
+	if (id && hl_table_thread_take(session->tables, &bytes, &len))
+		load_table(session, id, bytes, len);
+}
+
+/* Starts one table: of the smallest file, since a large one keeps many waiting. */
+static void start_next(struct hl_session *session)
 {
 	struct hl_id_list *waiting = &session->waiting;
 	const struct hl_open_file *file, *least;
 	size_t at = 0;
 
-	if (!waiting->n)
+	if (!waiting->n || hl_table_thread_busy(session->tables))
 		return;
 	least = hl_files_get(session->files, waiting->items[0]);
 	for (size_t i = 1; i < waiting->n; i++) {
@@ -151,7 +157,7 @@ static void load_next(struct hl_session *session)
 			at = i;
 		}
 	}
-	load_table(session, waiting->items[at], least->fd);
+	hl_table_thread_start(session->tables, waiting->items[at], least->fd);
 	waiting->items[at] = waiting->items[--waiting->n];
 }
 
@@ -191,7 +197,8 @@ static void expire_files(struct hl_session *session)
 		uint32_t id = session->expired.items[i];
 
 		/* Known until then, forgotten before another file can have the id. */
-		if (!hl_capture_can_reuse_file(session->capture, id)) {
+		if (!hl_capture_can_reuse_file(session->capture, id) ||
+		    hl_table_thread_busy(session->tables) == id) {
 			session->expired.items[kept++] = id;
 			continue;
 		}
@@ -201,6 +208,19 @@ static void expire_files(struct hl_session *session)
 	session->expired.n = kept;
 }
 
+/* Sampling may have begun meanwhile: who waits opens files, too. */
+static void await_started(struct hl_session *session)
+{
+	struct pollfd fds[2] = { { .fd = hl_capture_files_fd(session->capture), .events = POLLIN },
+				 { .fd = hl_table_thread_fd(session->tables), .events = POLLIN } };
+
+	while (hl_table_thread_busy(session->tables)) {
+		(void)poll(fds, 2, 1000);
+		(void)hl_capture_read_files(session->capture, hl_opener_on_file, session);
+		load_started(session);
+	}
+}
+
 static void on_listed_file(void *ctx, const struct hl_file_event *event)
 {
 	struct hl_session *session = ctx;
@@ -208,34 +228,57 @@ static void on_listed_file(void *ctx, const struct hl_file_event *event)
 	if (session->table_bytes >= session->early_bytes)
 		return;
 	hl_opener_on_file(ctx, event);
-	load_next(session);
+	await_started(session);
+	start_next(session);
+}
+
+/* Tables of what runs already; the vDSO's first. */
+static void load_early(struct hl_session *session)
+{
+	_cleanup_close_ int vdso = hl_vdso_open();
+
+	if (vdso >= 0) {
+		hl_table_thread_start(session->tables, HL_FILE_VDSO, vdso);
+		await_started(session);
+	}
+	if (hl_capture_list_files(session->capture, on_listed_file, session))
+		hl_debug("unwind", "cannot list the files that are executed from now");
+	await_started(session);
+}
+
+static void open_files(struct hl_session *session)
+{
+	struct pollfd fds[3] = { { .fd = hl_capture_files_fd(session->capture), .events = POLLIN },
+				 { .fd = hl_table_thread_fd(session->tables), .events = POLLIN },
+				 { .fd = session->stop_fd, .events = POLLIN } };
+
+	do {
+		(void)hl_capture_read_files(session->capture, hl_opener_on_file, session);
+		search_lost(session);
+		load_started(session);
+		start_next(session);
+		expire_files(session);
+		(void)poll(fds, 3, hl_moved_watch_next(session->moved) ? 0 : 1000);
+	} while (!(fds[2].revents & POLLIN));
+	(void)hl_capture_read_files(session->capture, hl_opener_on_file, session);
 }
 
 void *hl_opener_run(void *ctx)
 {
 	struct hl_session *session = ctx;
 	uint64_t one = 1;
-	bool more;
 	struct hl_err err = { "" };
-	struct pollfd fds[2] = { { .fd = hl_capture_files_fd(session->capture), .events = POLLIN },
-				 { .fd = session->stop_fd, .events = POLLIN } };
-	_cleanup_close_ int vdso = hl_vdso_open();
 
 	if (hl_privileges_drop(false, &err))
 		hl_log(HL_LOG_WARNING, "capture", "%s", err.text);
-	if (vdso >= 0)
-		load_table(session, HL_FILE_VDSO, vdso);
-	if (hl_capture_list_files(session->capture, on_listed_file, session))
-		hl_debug("unwind", "cannot list the files that are executed from now");
+	/* Of it, the other thread has what this one kept. */
+	if (hl_table_thread_new(session->symd, session->cache, &session->tables, &err)) {
+		hl_log(HL_LOG_ERROR, "capture", "%s", err.text);
+		return NULL;
+	}
+	load_early(session);
 	(void)!write(session->ready_fd, &one, sizeof(one));
-	do {
-		(void)hl_capture_read_files(session->capture, hl_opener_on_file, session);
-		search_lost(session);
-		load_next(session);
-		expire_files(session);
-		more = hl_moved_watch_next(session->moved) || session->waiting.n;
-		(void)poll(fds, 2, more ? 0 : 1000);
-	} while (!(fds[1].revents & POLLIN));
-	(void)hl_capture_read_files(session->capture, hl_opener_on_file, session);
+	open_files(session);
+	hl_table_thread_free(session->tables);
 	return NULL;
 }

@@ -14,6 +14,7 @@
 struct hl_maps;
 struct hl_moved_watch;
 struct hl_symd;
+struct hl_table_thread;
 
 /* The inside of a session, for session.c and the thread of it that opens files only. */
 struct hl_session {
@@ -26,8 +27,9 @@ struct hl_session {
 	struct hl_exes *exes;
 	struct hl_maps *maps; /* only where the kernel walks: addresses are raw then */
 	/* The other thread's. */
-	struct hl_symd *symd;      /* compiles unwind tables */
-	struct hl_cache *cache;    /* of tables, borrowed; NULL: none */
+	struct hl_symd *symd;      /* compiles unwind tables, by `tables` only while that thread runs */
+	struct hl_cache *cache;    /* of tables, borrowed; NULL: none; the same */
+	struct hl_table_thread *tables;
 	struct hl_id_list waiting; /* open files whose table is to be loaded */
 	struct hl_id_list lost;    /* files that could not be opened yet */
 	struct hl_id_list expired; /* files that nobody runs any more, and whose ids are not free yet */
