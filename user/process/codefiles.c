@@ -309,7 +309,10 @@ static void take_file(struct hl_code_process *process, enum hl_code_file_kind ki
 	process->refused[kind] = fd < 0 && fd != -ENOENT && fd != -ENOTDIR && fd != -ESRCH;
 }
 
-/* Looks for what is not there yet: in this round, and then in one twice as far away each time. */
+/*
+ * Looks for what is not there yet: in each of the first rounds, since a process of some seconds may write names
+ * in the middle of its life, and then ever less often, so that those that never write any cost little.
+ */
 static void look(const struct hl_code_files *files, struct hl_code_process *process)
 {
 	struct view view = { .dir_fd = -1, .root_fd = -1 };
@@ -324,7 +327,7 @@ static void look(const struct hl_code_files *files, struct hl_code_process *proc
 	} else {
 		process->gone = true;
 	}
-	process->next_look = files->round + (process->looks < 6 ? 1U << process->looks : 64);
+	process->next_look = files->round + (process->looks < 4 * 64 ? 1 + process->looks / 4U : 64);
 	process->looks++;
 	view_done(&view);
 }
