@@ -104,6 +104,36 @@ uint64_t stores_samples(unsigned int seed)
 	return n;
 }
 
+/* Of processes by number: two containers of one image, a unit, and one that is not known. */
+static const struct hl_owner_cgroup *cgroup_of(struct hl_batch *batch, unsigned int i)
+{
+	static const struct hl_label labels[] = { { "app", "web" }, { "say \"x\"", "\xff\n\\" } };
+	static const struct hl_owner_container containers[] = {
+		{ .runtime = "podman",
+		  .id = "c0ffee00",
+		  .name = "red",
+		  .image = "img:1",
+		  .labels = labels,
+		  .n_labels = 2 },
+		{ .runtime = "podman",
+		  .id = "c0ffee01",
+		  .name = "blue",
+		  .image = "img:1",
+		  .pod = "p",
+		  .namespace = "n",
+		  .workload = "w" },
+	};
+	static const struct hl_owner_cgroup cgroups[] = {
+		{ .path = "/podman/c0ffee00", .container = &containers[0] },
+		{ .path = "/podman/c0ffee01", .container = &containers[1] },
+		{ .path = "/system.slice/web.service", .unit = "web.service" },
+	};
+	const struct hl_owner_cgroup *kept = i < 3 ? hl_batch_cgroup(batch, &cgroups[i]) : NULL;
+
+	CHECK(kept || i == 3);
+	return kept;
+}
+
 struct hl_batch *stores_batch(unsigned int seed)
 {
 	static const struct hl_segment segments[] = { { 0x1000, 0, 0x100 }, { 0x3000, 0x1000, 0x200 } };
@@ -120,9 +150,10 @@ struct hl_batch *stores_batch(unsigned int seed)
 					  .pid = 100 + i % 4,
 					  .started_ns = 5,
 					  .process = i % 2 ? "app" : "other",
-					  .process_len = i % 2 ? 3 : 5,
 					  .thread = thread,
-					  .thread_len = strlen(thread) };
+					  .service = i % 4 ? "web" : NULL,
+					  .exe = "/usr/bin/app",
+					  .cgroup = cgroup_of(batch, i % 4) };
 		char name[32], insn[32];
 		struct hl_frame function = { .kind = HL_FRAME_USER,
 					     .binary = { 1, 2 },

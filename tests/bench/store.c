@@ -76,7 +76,6 @@ static size_t stack_of(const struct hl_profile *p, struct hl_profile *into, uint
 
 		if (f->kind == HL_FRAME_ROOT) {
 			owner->process = owner->thread = f->name;
-			owner->process_len = owner->thread_len = f->name_len;
 			owner->pid = (uint32_t)hl_hash(f->name, f->name_len, 0) & 0xffff;
 			continue;
 		}

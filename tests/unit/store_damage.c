@@ -181,7 +181,7 @@ HL_TEST(a_day_of_a_newer_version)
 	struct hl_reading *reading;
 	struct hl_store *store;
 	struct hl_err err = { "" };
-	uint32_t version = 0x02000000; /* 2, big-endian, at offset 60 */
+	uint32_t version = 0x63000000; /* 99, big-endian, at offset 60 */
 	int fd;
 
 	stores_fill(stores_dir(), STORES_NOON, 3, 1);
@@ -194,7 +194,7 @@ HL_TEST(a_day_of_a_newer_version)
 	CHECK_INT(stores_total(reading), stores_samples(1));
 	CHECK(stores_has_note(reading,
 			      "2024-02-28.db could not be read, its windows are not shown: was written by a "
-			      "newer hotleaf (format 2, this one knows 1)"));
+			      "newer hotleaf (format 99, this one knows 2)"));
 	hl_reading_free(reading);
 	CHECK(!stores_read(stores_dir(), STORES_NOON, STORES_NOON + 10 * STORES_S, &err));
 	CHECK(strstr(err.text, "written by a newer hotleaf"));

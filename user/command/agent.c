@@ -183,6 +183,8 @@ static int begin(struct run *run, struct hl_err *err)
 
 	keeper.session = run->session;
 	if (!code)
+		code = hl_session_watch_identities(run->session, err);
+	if (!code)
 		code = hl_keeper_start(&keeper, &run->keeper, err);
 	if (!code)
 		code = hl_session_start(run->session, err);

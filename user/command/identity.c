@@ -9,6 +9,7 @@
 #include "process/container.h"
 #include "process/exes.h"
 #include "process/files.h"
+#include "store/owner.h"
 
 const char *const hl_identity_names[HL_BY_KEYS] = {
 	[HL_BY_SERVICE] = "service",
@@ -72,6 +73,7 @@ static void identify_cgroup(const struct hl_identities *from, const struct hl_co
 	ret->cgroup_unknown = !cgroup || !cgroup->path;
 	if (ret->cgroup_unknown)
 		return;
+	ret->cgroup = cgroup;
 	ret->value[HL_BY_CGROUP] = cgroup->path;
 	ret->value[HL_BY_UNIT] = cgroup->unit;
 	if (cgroup->container)
@@ -128,4 +130,47 @@ void hl_identify(const struct hl_identities *from, const struct hl_sample *sampl
 	value[HL_BY_EXE] = path_of_exe(from, process);
 	if (!value[HL_BY_SERVICE])
 		value[HL_BY_SERVICE] = value[HL_BY_EXE] ? base_name(value[HL_BY_EXE]) : ret->process;
+}
+
+static void identify_stored_container(const struct hl_owner_container *c, struct hl_identity *ret)
+{
+	ret->value[HL_BY_CONTAINER] = c->name;
+	ret->value[HL_BY_IMAGE] = c->image;
+	ret->value[HL_BY_RUNTIME] = c->runtime;
+	ret->value[HL_BY_POD] = c->pod;
+	ret->value[HL_BY_NAMESPACE] = c->namespace;
+	ret->value[HL_BY_WORKLOAD] = c->workload;
+	ret->labels = c->labels;
+	ret->n_labels = c->n_labels;
+}
+
+void hl_identify_owner(const struct hl_owner *owner, struct hl_identity *ret)
+{
+	const struct hl_owner_cgroup *cgroup = owner->cgroup;
+	const char **value = ret->value;
+
+	memset(ret, 0, sizeof(*ret));
+	value[HL_BY_HOST] = owner->host;
+	value[HL_BY_EVENT] = owner->event;
+	if (owner->kind == HL_OWNER_IDLE) {
+		ret->kind = HL_IDENTITY_IDLE;
+		return;
+	}
+	(void)snprintf(ret->pid, sizeof(ret->pid), "%u", owner->pid);
+	value[HL_BY_PROCESS] = owner->process;
+	value[HL_BY_THREAD] = owner->thread;
+	value[HL_BY_PID] = ret->pid;
+	if (owner->kind == HL_OWNER_KTHREAD) {
+		ret->kind = HL_IDENTITY_KTHREAD;
+		return;
+	}
+	value[HL_BY_SERVICE] = owner->service;
+	value[HL_BY_EXE] = owner->exe;
+	ret->cgroup_unknown = !cgroup;
+	if (!cgroup)
+		return;
+	value[HL_BY_CGROUP] = cgroup->path;
+	value[HL_BY_UNIT] = cgroup->unit;
+	if (cgroup->container)
+		identify_stored_container(cgroup->container, ret);
 }

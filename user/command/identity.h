@@ -8,10 +8,12 @@
 
 #include "sample/window.h"
 
+struct hl_cgroup;
 struct hl_cgroups;
 struct hl_exes;
 struct hl_files;
 struct hl_label;
+struct hl_owner;
 
 /* Whose a sample is, in every respect in which it may be asked for. Values are not stored: numbers may change. */
 enum hl_identity_key {
@@ -46,7 +48,8 @@ struct hl_identity {
 	bool cgroup_unknown; /* it was gone before it was seen: what follows from it is not known */
 	const char *
 		value[HL_BY_KEYS]; /* any bytes; NULL: it is in none, or that is not known; may point below */
-	const struct hl_label *labels; /* of its container */
+	const struct hl_cgroup *cgroup; /* NULL: not known, or read from a store */
+	const struct hl_label *labels;  /* of its container */
 	size_t n_labels;
 	char process[HL_COMM_LEN + 1], thread[HL_COMM_LEN + 1], pid[12];
 };
@@ -62,6 +65,9 @@ struct hl_identities {
 
 /* @ret is not to be moved, and lives as long as what @from points to is unchanged. */
 void hl_identify(const struct hl_identities *from, const struct hl_sample *sample, struct hl_identity *ret);
+
+/* The same of samples in a store; @ret points to what @owner does. */
+void hl_identify_owner(const struct hl_owner *owner, struct hl_identity *ret);
 
 /* The value of @key; NULL without one. */
 const char *hl_identity_label(const struct hl_identity *identity, const char *key);

@@ -14,6 +14,8 @@
 #include "command/named_files.h"
 #include "command/privileges.h"
 #include "command/resolve.h"
+#include "command/stored.h"
+#include "process/cgroup.h"
 #include "process/codefiles.h"
 #include "process/files.h"
 #include "process/moved.h"
@@ -42,8 +44,9 @@ struct hl_keeper {
 	struct hl_named_files named;
 	struct hl_kernel_names kernel;
 	uint32_t generation;
-	uint64_t symd_cpu_ns;  /* counted so far */
-	struct hl_err failure; /* of the store, as last told; "": it works */
+	uint64_t generation_ns, before_ns; /* when this generation began, and the one before it */
+	uint64_t symd_cpu_ns;              /* counted so far */
+	struct hl_err failure;             /* of the store, as last told; "": it works */
 };
 
 void hl_kept_done(struct hl_kept *kept)
@@ -67,10 +70,23 @@ static void forget_names(struct hl_keeper *k)
 	k->kernel = (struct hl_kernel_names){ 0 };
 }
 
+/* Those of the generation before may still stand in windows that wait. */
+static void expire_cgroups(struct hl_keeper *k)
+{
+	struct hl_cgroups *cgroups = hl_session_cgroups(k->options.session);
+
+	if (cgroups && k->before_ns)
+		hl_cgroups_expire(cgroups, k->before_ns);
+	k->before_ns = k->generation_ns;
+	k->generation_ns = hl_monotonic_ns();
+}
+
 static int prepare_names(struct hl_keeper *k, const struct hl_kept *kept, struct hl_err *err)
 {
-	if (kept->generation != k->generation)
+	if (kept->generation != k->generation) {
 		forget_names(k);
+		expire_cgroups(k);
+	}
 	k->generation = kept->generation;
 	if (!k->symd)
 		k->symd = hl_symd_new_with(k->options.symd, err);
@@ -84,38 +100,11 @@ static int prepare_names(struct hl_keeper *k, const struct hl_kept *kept, struct
 	return 0;
 }
 
-static uint8_t kind_of(const struct hl_sample *sample)
-{
-	if (sample->key.flags & HL_FLAG_IDLE)
-		return HL_OWNER_IDLE;
-	return sample->key.flags & HL_FLAG_KTHREAD ? HL_OWNER_KTHREAD : HL_OWNER_PROCESS;
-}
-
-/* The store keeps the owner itself: the frames that stand for it are left out. */
-static int take_stack(void *ctx, const struct hl_sample *sample, const uint32_t *frames, size_t n)
-{
-	struct hl_batch *batch = ctx;
-	const struct hl_profile *profile = hl_batch_profile(batch);
-	const struct hl_frame *frame;
-	struct hl_owner owner = {
-		.kind = kind_of(sample),
-		.pid = sample->key.process.tgid,
-		.exec_id = sample->key.process.exec_id,
-		.started_ns = sample->key.process.start_time,
-		.thread = sample->key.comm,
-		.thread_len = strnlen(sample->key.comm, HL_COMM_LEN),
-	};
-
-	for (; n && (frame = hl_profile_get_frame(profile, *frames))->kind == HL_FRAME_ROOT; frames++, n--) {
-		owner.process = frame->name;
-		owner.process_len = frame->name_len;
-	}
-	return hl_batch_add(batch, &owner, frames, n, sample->count.samples, sample->count.periods);
-}
-
 static int name_samples(struct hl_keeper *k, const struct hl_kept *kept, struct hl_batch *batch,
 			struct hl_resolve_counts *counts, struct hl_err *err)
 {
+	struct hl_storing storing = { .batch = batch };
+	int code;
 	const struct hl_resolve resolve = {
 		.window = &kept->window,
 		.files = k->files,
@@ -128,11 +117,15 @@ static int name_samples(struct hl_keeper *k, const struct hl_kept *kept, struct 
 		.intel = k->options.intel,
 		.software_clock = k->options.event->software_clock,
 		.named = &k->named,
-		.take = take_stack,
-		.take_ctx = batch,
+		.cgroups = hl_session_cgroups(k->options.session),
+		.exes = hl_session_exes(k->options.session),
+		.take = hl_storing_take,
+		.take_ctx = &storing,
 	};
 
-	return hl_resolve_run(&resolve, hl_batch_profile(batch), counts, err);
+	code = hl_resolve_run(&resolve, hl_batch_profile(batch), counts, err);
+	hl_storing_done(&storing);
+	return code;
 }
 
 /* ---- one window ---------------------------------------------------------------------------------------- */

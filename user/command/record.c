@@ -31,9 +31,7 @@ static const struct hl_option options[] = {
 	  .metavar = "WHAT,…",
 	  .help = "what stacks end in; several make tiers, as loop,line,insn: the innermost loop, in it the "
 		  "source line, in it the instruction" },
-	{ "by", 0, HL_WORDS(struct record, recording.by), .metavar = "KEY,…", .default_text = "process",
-	  .help = "what stacks begin with: service, host, container, image, runtime, pod, namespace, "
-		  "workload, cgroup, unit, exe, process, pid, thread, event" },
+	HL_SELECTION_BY(struct record, recording.by, "process"),
 	{ "inlines", 0, HL_FLAG(struct record, recording.inlines),
 	  .help = "inlined functions are frames of their own, by debug information, read when recording "
 		  "ends" },

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "cli/cli.h"
+#include "command/selection.h"
 #include "command/session.h"
 
 struct hl_cache;
@@ -60,12 +61,7 @@ extern const char *const hl_recording_syntaxes[];
 	  .help = "the whole host, as it is without -p and COMMAND; accepted as perf's spelling" },  \
 	{ "call-graph", 'g', HL_FLAG(config, recording.call_graph),  \
 	  .help = "stacks, which are always recorded; accepted as perf's spelling" }
-#define HL_RECORDING_WHO(config)  \
-	{ "where", 0, HL_STRINGS(config, recording.where), .metavar = "KEY=VALUE",  \
-	  .help = "only samples of which this holds, with a KEY of --by or label.NAME; KEY=~REGEX matches "  \
-		  "an expression; an empty VALUE is that of who has none; all must hold that are given" },  \
-	{ "exclude", 0, HL_STRINGS(config, recording.exclude), .metavar = "KEY=VALUE",  \
-	  .help = "no samples of which this holds, a condition as of --where; they are counted" }
+#define HL_RECORDING_WHO(config) HL_SELECTION_ROWS(config, recording.where, recording.exclude)
 #define HL_RECORDING_SYNTAX(config)  \
 	{ "syntax", 0, HL_CHOICE(config, recording.syntax), .choices = hl_recording_syntaxes, .default_text = "att",  \
 	  .metavar = "SYNTAX", .help = "of instructions" }

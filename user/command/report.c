@@ -5,7 +5,9 @@
 #include "base/clock.h"
 #include "command/command.h"
 #include "command/outputs.h"
+#include "command/selection.h"
 #include "command/store_options.h"
+#include "command/stored.h"
 #include "command/when.h"
 #include "profile/profile.h"
 #include "render/render.h"
@@ -14,7 +16,7 @@
 enum { LEAF_INSN, LEAF_FUNCTION };
 
 struct report {
-	struct hl_words stores, outputs;
+	struct hl_words stores, outputs, by, where, exclude;
 	const char *since, *until, *event, *format;
 	int leaf;
 	bool pprof_insn;
@@ -32,6 +34,8 @@ static const struct hl_option options[] = {
 	  .help = "likewise; a window counts where it starts" },
 	{ "event", 'e', HL_STRING(struct report, event), .metavar = "EVENT",
 	  .help = "where several were sampled; without it the one with most samples" },
+	HL_SELECTION_BY(struct report, by, "service"),
+	HL_SELECTION_ROWS(struct report, where, exclude),
 	HL_HEADING("What is written"),
 	{ "output", 'o', HL_STRINGS(struct report, outputs), .metavar = "FILE",
 	  .help = "format by extension: .html .svg .folded .txt .pb.gz; - is stdout; DIR/ names the file "
@@ -92,11 +96,16 @@ static int run_report(void *config, char **rest, struct hl_err *err)
 {
 	const struct report *c = config;
 	struct hl_store_query query = { .event = c->event, .functions = c->leaf == LEAF_FUNCTION };
+	_cleanup_(hl_selection_freep) struct hl_selection *selection = NULL;
 	struct hl_outputs *outputs;
 	int code = parse_range(c, &query, err);
 
+	if (!code)
+		code = hl_selection_new(&c->by, &c->where, &c->exclude, &selection, err);
 	if (code)
 		return code;
+	query.root = hl_stored_root;
+	query.root_ctx = selection;
 	(void)umask(027);
 	code = hl_outputs_open(&c->outputs, c->format, &outputs, err);
 	if (code)

@@ -93,16 +93,16 @@ static struct hl_identities identities_of(const struct hl_resolve *r)
 
 /* Whose sample it is. */
 static int push_roots(const struct hl_resolve *r, struct hl_profile *profile, struct stack *stack,
-		      const struct hl_sample *sample, struct hl_resolve_counts *counts)
+		      const struct hl_sample *sample, struct hl_identity *identity,
+		      struct hl_resolve_counts *counts)
 {
 	const struct hl_identities from = identities_of(r);
 	struct rooting rooting = { profile, stack };
-	struct hl_identity identity;
 	int code;
 
-	hl_identify(&from, sample, &identity);
-	counts->no_cgroup += r->cgroups && identity.cgroup_unknown ? sample->count.samples : 0;
-	code = hl_selection_roots(r->selection, &identity, push_root, &rooting);
+	hl_identify(&from, sample, identity);
+	counts->no_cgroup += r->cgroups && identity->cgroup_unknown ? sample->count.samples : 0;
+	code = hl_selection_roots(r->selection, identity, push_root, &rooting);
 	if (!code && (sample->key.flags & HL_FLAG_IRQ))
 		code = push_mark(profile, stack, "[irq]");
 	return code;
@@ -156,10 +156,11 @@ static int add_sample(const struct hl_places *places, const struct hl_sample *sa
 {
 	const struct hl_place *leaf = hl_places_sample(places, sample);
 	uint64_t samples = sample->count.samples;
+	struct hl_identity identity;
 	int code;
 
 	stack->n = 0;
-	code = push_roots(places->resolve, profile, stack, sample, counts);
+	code = push_roots(places->resolve, profile, stack, sample, &identity, counts);
 	if (!code)
 		code = push_callers(places, profile, stack, sample, sample->key.user_stack, counts);
 	if (!code)
@@ -176,7 +177,8 @@ static int add_sample(const struct hl_places *places, const struct hl_sample *sa
 		return code;
 	count_lacks(leaf, places->resolve, profile, samples, counts);
 	if (places->resolve->take)
-		return places->resolve->take(places->resolve->take_ctx, sample, stack->frames, stack->n);
+		return places->resolve->take(places->resolve->take_ctx, sample, &identity, stack->frames,
+					     stack->n);
 	return hl_profile_add(profile, stack->frames, stack->n, samples, sample->count.periods);
 }
 

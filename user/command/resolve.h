@@ -15,6 +15,7 @@ struct hl_cgroups;
 struct hl_code_files;
 struct hl_exes;
 struct hl_files;
+struct hl_identity;
 struct hl_kernel_names;
 struct hl_moved_code;
 struct hl_named_files;
@@ -47,8 +48,9 @@ struct hl_resolve {
 	const char *host, *event; /* as root frames */
 	/* Kept from one window to the next, with `symd` and `files`; NULL: made for this one. */
 	struct hl_named_files *named;
-	/* Given each stack, root first, instead of hl_profile_add(); NULL: that. 0 or -errno. */
-	int (*take)(void *ctx, const struct hl_sample *sample, const uint32_t *frames, size_t n);
+	/* Given each stack, root first, and whose it is, instead of hl_profile_add(); NULL: that. 0 or -errno. */
+	int (*take)(void *ctx, const struct hl_sample *sample, const struct hl_identity *identity,
+		    const uint32_t *frames, size_t n);
 	void *take_ctx;
 };
 

@@ -45,4 +45,18 @@ bool hl_selection_needs_proc(const struct hl_selection *selection);
 int hl_selection_roots(const struct hl_selection *selection, const struct hl_identity *identity,
 		       int (*push)(void *ctx, const char *name, size_t len), void *ctx);
 
+/* Rows of a command whose config struct has both fields, of type struct hl_words. */
+/* clang-format off */
+#define HL_SELECTION_BY(config, by_, first)  \
+	{ "by", 0, HL_WORDS(config, by_), .metavar = "KEY,…", .default_text = (first),  \
+	  .help = "what stacks begin with: service, host, container, image, runtime, pod, namespace, "  \
+		  "workload, cgroup, unit, exe, process, pid, thread, event" }
+#define HL_SELECTION_ROWS(config, where_, exclude_)  \
+	{ "where", 0, HL_STRINGS(config, where_), .metavar = "KEY=VALUE",  \
+	  .help = "only samples of which this holds, with a KEY of --by or label.NAME; KEY=~REGEX matches "  \
+		  "an expression; an empty VALUE is that of who has none; all must hold that are given" },  \
+	{ "exclude", 0, HL_STRINGS(config, exclude_), .metavar = "KEY=VALUE",  \
+	  .help = "no samples of which this holds, a condition as of --where; they are counted" }
+/* clang-format on */
+
 #endif

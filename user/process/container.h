@@ -7,14 +7,11 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "base/label.h"
 #include "base/mem.h"
 
 struct hl_cgroup_place;
 struct hl_err;
-
-struct hl_label {
-	const char *key, *value;
-};
 
 /*
  * A container, with what its runtime left on disk about it. Strings are NULL where nothing is known, and may

@@ -2,6 +2,7 @@
 #include "store/batch.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,8 +30,10 @@ void hl_batch_free(struct hl_batch *batch)
 		return;
 	hl_profile_free(batch->profile);
 	free(batch->owners);
+	free(batch->cgroups);
 	free(batch->rows);
 	hl_index_done(&batch->owner_index);
+	hl_index_done(&batch->cgroup_index);
 	hl_index_done(&batch->row_index);
 	hl_arena_done(&batch->names);
 	free(batch);
@@ -41,9 +44,101 @@ struct hl_profile *hl_batch_profile(struct hl_batch *batch)
 	return batch->profile;
 }
 
-static bool same_name(const char *a, size_t a_len, const char *b, size_t b_len)
+/* ---- owners -------------------------------------------------------------------------------------------- */
+
+static const char *copy(struct hl_batch *batch, const char *text, int *code)
 {
-	return a_len == b_len && memcmp(a, b, a_len) == 0;
+	const char *kept = text ? hl_arena_copy(&batch->names, text, strlen(text)) : NULL;
+
+	if (text && !kept)
+		*code = -ENOMEM;
+	return kept;
+}
+
+static const struct hl_label *copy_labels(struct hl_batch *batch, const struct hl_label *labels, size_t n,
+					  int *code)
+{
+	struct hl_label *kept = hl_arena_take(&batch->names, (n + 1) * sizeof(*kept));
+
+	if (!kept)
+		*code = -ENOMEM;
+	for (size_t i = 0; i < n && !*code; i++) {
+		kept[i].key = copy(batch, labels[i].key, code);
+		kept[i].value = copy(batch, labels[i].value, code);
+	}
+	return kept;
+}
+
+static const struct hl_owner_container *copy_container(struct hl_batch *batch,
+						       const struct hl_owner_container *c, int *code)
+{
+	struct hl_owner_container *kept = hl_arena_take(&batch->names, sizeof(*kept));
+
+	if (!kept) {
+		*code = -ENOMEM;
+		return NULL;
+	}
+	*kept = (struct hl_owner_container){
+		.runtime = copy(batch, c->runtime, code),
+		.id = copy(batch, c->id, code),
+		.name = copy(batch, c->name, code),
+		.image = copy(batch, c->image, code),
+		.pod = copy(batch, c->pod, code),
+		.namespace = copy(batch, c->namespace, code),
+		.workload = copy(batch, c->workload, code),
+		.labels = copy_labels(batch, c->labels, c->n_labels, code),
+		.n_labels = c->n_labels,
+	};
+	return kept;
+}
+
+static const struct hl_owner_cgroup *copy_cgroup(struct hl_batch *batch, const struct hl_owner_cgroup *cgroup)
+{
+	struct hl_owner_cgroup *kept = hl_arena_take(&batch->names, sizeof(*kept));
+	int code = kept ? 0 : -ENOMEM;
+
+	if (code)
+		return NULL;
+	*kept = (struct hl_owner_cgroup){ .path = copy(batch, cgroup->path, &code),
+					  .unit = copy(batch, cgroup->unit, &code) };
+	if (cgroup->container)
+		kept->container = copy_container(batch, cgroup->container, &code);
+	return code ? NULL : kept;
+}
+
+struct wanted_cgroup {
+	const struct hl_owner_cgroup *const *items;
+	const char *path;
+};
+
+static int is_wanted_cgroup(const void *ctx, uint32_t position)
+{
+	const struct wanted_cgroup *w = ctx;
+
+	return strcmp(w->items[position]->path, w->path) == 0;
+}
+
+const struct hl_owner_cgroup *hl_batch_cgroup(struct hl_batch *batch, const struct hl_owner_cgroup *cgroup)
+{
+	const struct wanted_cgroup wanted = { batch->cgroups, cgroup->path };
+	uint64_t hash = hl_hash(cgroup->path, strlen(cgroup->path), 0);
+	uint32_t at = hl_index_find(&batch->cgroup_index, hash, is_wanted_cgroup, &wanted);
+	const struct hl_owner_cgroup *kept;
+
+	if (at != HL_INDEX_NONE)
+		return batch->cgroups[at];
+	kept = copy_cgroup(batch, cgroup);
+	if (!kept ||
+	    hl_grow(&batch->cgroups, &batch->cap_cgroups, batch->n_cgroups + 1, sizeof(*batch->cgroups),
+		    MAX_ROWS) ||
+	    hl_index_add(&batch->cgroup_index, hash, (uint32_t)batch->n_cgroups))
+		return NULL;
+	return batch->cgroups[batch->n_cgroups++] = kept;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
 struct wanted_owner {
@@ -56,9 +151,9 @@ static int is_wanted_owner(const void *ctx, uint32_t position)
 	const struct hl_owner *a = &w->items[position], *b = w->owner;
 
 	return a->kind == b->kind && a->pid == b->pid && a->exec_id == b->exec_id &&
-	       a->started_ns == b->started_ns &&
-	       same_name(a->process, a->process_len, b->process, b->process_len) &&
-	       same_name(a->thread, a->thread_len, b->thread, b->thread_len);
+	       a->started_ns == b->started_ns && a->cgroup == b->cgroup &&
+	       same_text(a->process, b->process) && same_text(a->thread, b->thread) &&
+	       same_text(a->service, b->service) && same_text(a->exe, b->exe);
 }
 
 static uint64_t hash_owner(const struct hl_owner *owner)
@@ -66,29 +161,31 @@ static uint64_t hash_owner(const struct hl_owner *owner)
 	const uint64_t numbers[] = { owner->kind, owner->pid, owner->exec_id, owner->started_ns };
 	uint64_t hash = hl_hash(numbers, sizeof(numbers), 0);
 
-	hash = hl_hash(owner->process, owner->process_len, hash);
-	return hl_hash(owner->thread, owner->thread_len, hash);
+	if (owner->process)
+		hash = hl_hash(owner->process, strlen(owner->process), hash);
+	return owner->thread ? hl_hash(owner->thread, strlen(owner->thread), hash) : hash;
 }
 
-/* The number of @owner, whose names are copied. */
+/* The number of @owner, whose strings are copied. */
 static int intern_owner(struct hl_batch *batch, const struct hl_owner *owner, uint32_t *ret)
 {
 	struct wanted_owner wanted = { batch->owners, owner };
 	uint64_t hash = hash_owner(owner);
 	uint32_t at = hl_index_find(&batch->owner_index, hash, is_wanted_owner, &wanted);
 	struct hl_owner kept = *owner;
-	int code;
+	int code = 0;
 
 	if (at != HL_INDEX_NONE) {
 		*ret = at;
 		return 0;
 	}
-	kept.process = hl_arena_copy(&batch->names, owner->process, owner->process_len);
-	kept.thread = hl_arena_copy(&batch->names, owner->thread, owner->thread_len);
-	if (!kept.process || !kept.thread)
-		return -ENOMEM;
-	code = hl_grow(&batch->owners, &batch->cap_owners, batch->n_owners + 1, sizeof(*batch->owners),
-		       MAX_ROWS);
+	kept.process = copy(batch, owner->process, &code);
+	kept.thread = copy(batch, owner->thread, &code);
+	kept.service = copy(batch, owner->service, &code);
+	kept.exe = copy(batch, owner->exe, &code);
+	if (!code)
+		code = hl_grow(&batch->owners, &batch->cap_owners, batch->n_owners + 1,
+			       sizeof(*batch->owners), MAX_ROWS);
 	if (!code)
 		code = hl_index_add(&batch->owner_index, hash, (uint32_t)batch->n_owners);
 	if (code)
@@ -97,6 +194,8 @@ static int intern_owner(struct hl_batch *batch, const struct hl_owner *owner, ui
 	batch->owners[batch->n_owners++] = kept;
 	return 0;
 }
+
+/* ---- rows ---------------------------------------------------------------------------------------------- */
 
 struct wanted_row {
 	const struct batch_row *rows;

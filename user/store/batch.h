@@ -7,25 +7,9 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "store/owner.h"
 
 struct hl_profile;
-
-/* Values reach disk: never renumbered. */
-enum hl_owner_kind {
-	HL_OWNER_PROCESS = 0,
-	HL_OWNER_KTHREAD = 1, /* a thread of the kernel, named by `process` */
-	HL_OWNER_IDLE = 2,    /* no process: the idle task */
-};
-
-/* Whose samples they are. Names may hold any bytes. */
-struct hl_owner {
-	uint8_t kind; /* enum hl_owner_kind */
-	uint32_t pid;
-	uint32_t exec_id;    /* grows with each execve of the process */
-	uint64_t started_ns; /* since boot: tells processes of one pid apart */
-	const char *process, *thread;
-	size_t process_len, thread_len;
-};
 
 /*
  * The samples of one window, ready to be stored: for each owner and stack a count. Stacks do not hold the
@@ -42,8 +26,14 @@ HL_DEFINE_CLEANUP(struct hl_batch, hl_batch_free)
 struct hl_profile *hl_batch_profile(struct hl_batch *batch);
 
 /*
- * Counts samples of @owner with the stack @frames, root first, leaf last. 0, -ENOMEM or -E2BIG; on failure
- * nothing was counted.
+ * A copy of @cgroup, for owners of this batch to point to: the same for the same path, of which the first copy
+ * stays. NULL without memory.
+ */
+const struct hl_owner_cgroup *hl_batch_cgroup(struct hl_batch *batch, const struct hl_owner_cgroup *cgroup);
+
+/*
+ * Counts samples of @owner, whose cgroup is of hl_batch_cgroup(), with the stack @frames, root first, leaf
+ * last. 0, -ENOMEM or -E2BIG; on failure nothing was counted.
  */
 int hl_batch_add(struct hl_batch *batch, const struct hl_owner *owner, const uint32_t *frames, size_t n,
 		 uint64_t count, uint64_t weight);

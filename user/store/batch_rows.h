@@ -15,9 +15,10 @@ struct batch_row {
 struct hl_batch {
 	struct hl_profile *profile;
 	struct hl_owner *owners;
+	const struct hl_owner_cgroup **cgroups;
 	struct batch_row *rows;
-	size_t n_owners, n_rows, cap_owners, cap_rows;
-	struct hl_index owner_index, row_index;
+	size_t n_owners, n_cgroups, n_rows, cap_owners, cap_cgroups, cap_rows;
+	struct hl_index owner_index, cgroup_index, row_index;
 	struct hl_arena names;
 	uint64_t samples, weight;
 };

@@ -10,6 +10,7 @@
 #include "store/db.h"
 
 struct hl_profile;
+struct hl_store_query;
 
 /* A row of `sources`; strings are the day's. */
 struct day_source {
@@ -44,12 +45,17 @@ int day_reader_open(struct day_reader *day, const char *path, uint64_t since_ns,
 		    struct hl_err *err);
 void day_reader_done(struct day_reader *day);
 
+/* Samples that are there and not shown. */
+struct day_left_out {
+	uint64_t not_asked, excluded;
+};
+
 /*
- * Adds the samples of all wanted windows to @profile, without instructions if @functions. -EBADMSG if they are
- * not what the windows say.
+ * Adds the samples of all wanted windows, which are of @event, to @profile as @query says, and to @left_out.
+ * -EBADMSG if they are not what the windows say.
  */
-int day_reader_samples(struct day_reader *day, struct hl_profile *profile, bool functions,
-		       struct hl_err *err);
+int day_reader_samples(struct day_reader *day, const struct hl_store_query *query, const char *event,
+		       struct hl_profile *profile, struct day_left_out *left_out, struct hl_err *err);
 
 /* A query for windows of a level that start in a range, to be given all three; and the window of its row. */
 int day_reader_query(const struct day_reader *day, struct hl_query **ret, struct hl_err *err);

@@ -6,8 +6,9 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "profile/profile.h"
-#include "store/batch.h"
+#include "store/day_owners.h"
 #include "store/day_reader.h"
+#include "store/reading.h"
 
 /*
  * From the rows of a day to stacks of a profile. Most rows repeat an owner and a stack that came before, in
@@ -17,7 +18,7 @@
  */
 
 /* Far deeper than any stack that we write. */
-enum { MAX_DEPTH = 4096, MAX_ROOT = 2, MAX_SEGMENTS = 256, MAX_ITEMS = 1 << 28 };
+enum { MAX_DEPTH = 4096, MAX_SEGMENTS = 256, MAX_ITEMS = 1 << 28 };
 
 struct node {
 	uint32_t parent, frame, depth;
@@ -28,31 +29,23 @@ struct sum {
 	uint64_t count, weight;
 };
 
-/* Frames that stand for an owner at the start of its stacks. */
-struct root {
-	uint32_t frames[MAX_ROOT];
-	uint32_t n;
-};
-
 struct tables {
-	struct root *roots;
-	uint32_t *thread_roots; /* by number of the thread, from 1 */
-	uint32_t *frames;       /* frames of the profile, by number */
-	struct node *nodes;     /* by number */
+	struct day_owners *owners;
+	uint32_t *frames;   /* frames of the profile, by number */
+	struct node *nodes; /* by number */
 	struct sum *sums;
-	size_t n_roots, n_threads, n_frames, n_nodes, n_sums;
-	size_t cap_roots, cap_threads, cap_frames, cap_nodes, cap_sums;
-	struct hl_index root_index, sum_index;
+	size_t n_frames, n_nodes, n_sums;
+	size_t cap_frames, cap_nodes, cap_sums;
+	struct hl_index sum_index;
+	struct day_left_out left_out;
 };
 
 static void tables_done(struct tables *t)
 {
-	free(t->roots);
-	free(t->thread_roots);
+	day_owners_free(t->owners);
 	free(t->frames);
 	free(t->nodes);
 	free(t->sums);
-	hl_index_done(&t->root_index);
 	hl_index_done(&t->sum_index);
 }
 
@@ -68,84 +61,6 @@ static int check_number(const struct hl_query *query, size_t n, const char *what
 		return 0;
 	return hl_err_set(err, -EBADMSG, "its %s are not numbered in order: %lld where %zu should be", what,
 			  (long long)hl_query_int(query, 0), n);
-}
-
-/* ---- owners -------------------------------------------------------------------------------------------- */
-
-static int named_frame(struct hl_profile *profile, const char *name, size_t len, uint32_t *ret)
-{
-	const struct hl_frame frame = { .kind = HL_FRAME_ROOT, .name = name, .name_len = len, .module = "" };
-
-	return hl_profile_frame(profile, &frame, ret);
-}
-
-struct wanted_root {
-	const struct root *roots;
-	struct root root;
-};
-
-static int is_wanted_root(const void *ctx, uint32_t position)
-{
-	const struct wanted_root *w = ctx;
-
-	return memcmp(&w->roots[position], &w->root, sizeof(w->root)) == 0;
-}
-
-/* The root of an owner of that kind and name. */
-static int intern_root(struct tables *t, struct hl_profile *profile, int64_t kind, const char *name,
-		       size_t len, uint32_t *ret)
-{
-	struct wanted_root wanted = { .roots = t->roots };
-	struct root *root = &wanted.root;
-	uint64_t hash;
-	int code = 0;
-
-	if (kind == HL_OWNER_IDLE)
-		code = named_frame(profile, "[idle task]", strlen("[idle task]"), &root->frames[root->n++]);
-	if (kind == HL_OWNER_KTHREAD)
-		code = named_frame(profile, "[kernel threads]", strlen("[kernel threads]"),
-				   &root->frames[root->n++]);
-	if (!code && kind != HL_OWNER_IDLE)
-		code = named_frame(profile, name, len, &root->frames[root->n++]);
-	if (code)
-		return code;
-	hash = hl_hash(root, sizeof(*root), 0);
-	*ret = hl_index_find(&t->root_index, hash, is_wanted_root, &wanted);
-	if (*ret != HL_INDEX_NONE)
-		return 0;
-	if (hl_grow(&t->roots, &t->cap_roots, t->n_roots + 1, sizeof(*t->roots), MAX_ITEMS) ||
-	    hl_index_add(&t->root_index, hash, (uint32_t)t->n_roots))
-		return -ENOMEM;
-	t->roots[t->n_roots] = *root;
-	*ret = (uint32_t)t->n_roots++;
-	return 0;
-}
-
-static int read_threads(struct tables *t, struct hl_db *db, struct hl_profile *profile, struct hl_err *err)
-{
-	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
-	int code =
-		hl_query_new(db,
-			     "SELECT t.id, p.kind, p.name FROM threads t JOIN processes p ON p.id = t.process"
-			     " ORDER BY t.id",
-			     &query, err);
-
-	t->n_threads = 1;
-	while (!code && (code = hl_query_step(query, err)) == 1) {
-		size_t len;
-		const char *name = hl_query_bytes(query, 2, &len);
-
-		code = check_number(query, t->n_threads, "threads", err);
-		if (code)
-			return code;
-		if (hl_grow(&t->thread_roots, &t->cap_threads, t->n_threads + 1, sizeof(*t->thread_roots),
-			    MAX_ITEMS) ||
-		    intern_root(t, profile, hl_query_int(query, 1), name, len,
-				&t->thread_roots[t->n_threads]))
-			return no_memory(err);
-		t->n_threads++;
-	}
-	return code;
 }
 
 /* ---- binaries, frames and nodes ---------------------------------------------------------------------------------- */
@@ -268,6 +183,22 @@ static int add_sum(struct tables *t, uint32_t root, uint32_t node, uint64_t coun
 	return 0;
 }
 
+/* A row of a window: whose it is decides where it counts. */
+static int add_row(struct tables *t, const struct day_window *w, uint32_t thread, uint32_t node,
+		   uint64_t count, uint64_t weight, struct hl_err *err)
+{
+	uint32_t root;
+	int code = day_owners_root(t->owners, w->source, thread, &root, err);
+
+	if (code)
+		return code;
+	t->left_out.not_asked += root == DAY_ROOT_NOT_ASKED ? count : 0;
+	t->left_out.excluded += root == DAY_ROOT_EXCLUDED ? count : 0;
+	if (root >= DAY_ROOT_FIRST && add_sum(t, root, node, count, weight))
+		return no_memory(err);
+	return 0;
+}
+
 /* Reads the samples of one window; they must be as many as it says. */
 static int read_window(struct tables *t, struct hl_query *query, const struct day_window *w,
 		       struct hl_err *err)
@@ -281,12 +212,14 @@ static int read_window(struct tables *t, struct hl_query *query, const struct da
 		uint64_t count = (uint64_t)hl_query_int(query, 2);
 		struct hl_value weight = hl_query_value(query, 3);
 
-		if (thread < 1 || thread >= t->n_threads || node >= t->n_nodes)
+		if (thread > UINT32_MAX || node >= t->n_nodes)
 			return hl_err_set(err, -EBADMSG, "its window %u has a damaged sample", w->id);
 		samples += count;
-		if (add_sum(t, t->thread_roots[thread], (uint32_t)node, count,
-			    weight.type == HL_VALUE_INT ? (uint64_t)weight.number : count * w->period))
-			return no_memory(err);
+		code = add_row(t, w, (uint32_t)thread, (uint32_t)node, count,
+			       weight.type == HL_VALUE_INT ? (uint64_t)weight.number : count * w->period,
+			       err);
+		if (code)
+			return code;
 	}
 	if (!code && samples != w->samples)
 		return hl_err_set(err, -EBADMSG, "its window %u has %llu samples and should have %llu", w->id,
@@ -365,25 +298,24 @@ static bool is_below_function(const struct hl_profile *profile, uint32_t frame)
 static int add_stack(const struct tables *t, struct hl_profile *profile, const struct sum *sum,
 		     bool functions)
 {
-	const struct root *root = &t->roots[sum->root];
-	uint32_t frames[MAX_ROOT + MAX_DEPTH];
-	size_t end = MAX_ROOT + MAX_DEPTH, at = end;
-
-	uint32_t leaf = sum->node;
+	uint32_t frames[DAY_ROOT_MAX + MAX_DEPTH], n_roots, leaf = sum->node;
+	const uint32_t *roots = day_owners_frames(t->owners, sum->root, &n_roots);
+	size_t end = DAY_ROOT_MAX + MAX_DEPTH, at = end;
 
 	while (leaf && functions && is_below_function(profile, t->frames[t->nodes[leaf].frame]))
 		leaf = t->nodes[leaf].parent;
 	for (uint32_t node = leaf; node; node = t->nodes[node].parent)
 		frames[--at] = t->frames[t->nodes[node].frame];
-	for (uint32_t i = root->n; i-- > 0;)
-		frames[--at] = root->frames[i];
+	at -= n_roots;
+	memcpy(frames + at, roots, n_roots * sizeof(frames[0]));
 	return hl_profile_add(profile, frames + at, end - at, sum->count, sum->weight);
 }
 
-int day_reader_samples(struct day_reader *day, struct hl_profile *profile, bool functions, struct hl_err *err)
+int day_reader_samples(struct day_reader *day, const struct hl_store_query *query, const char *event,
+		       struct hl_profile *profile, struct day_left_out *left_out, struct hl_err *err)
 {
 	struct tables t = { 0 };
-	int code = read_threads(&t, day->db, profile, err);
+	int code = day_owners_new(day, query, event, profile, &t.owners, err);
 
 	if (!code)
 		code = read_binaries(day->db, profile, err);
@@ -395,8 +327,12 @@ int day_reader_samples(struct day_reader *day, struct hl_profile *profile, bool 
 		code = read_samples(&t, day, err);
 	/* All was read and is sound: now it counts. */
 	for (size_t i = 0; i < t.n_sums && !code; i++)
-		if (add_stack(&t, profile, &t.sums[i], functions))
+		if (add_stack(&t, profile, &t.sums[i], query->functions))
 			code = no_memory(err);
+	if (!code) {
+		left_out->not_asked += t.left_out.not_asked;
+		left_out->excluded += t.left_out.excluded;
+	}
 	tables_done(&t);
 	return code;
 }

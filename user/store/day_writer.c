@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "profile/profile.h"
 #include "store/batch_rows.h"
 #include "store/db.h"
 #include "store/ids.h"
+#include "store/labels.h"
 #include "store/schema.h"
 
 struct day_writer {
@@ -151,15 +153,59 @@ static int intern_source(struct day_writer *day, const struct hl_profile_meta *m
 	return hl_ids_row(day->ids, HL_TABLE_SOURCES, values, sizeof(values) / sizeof(values[0]), ret, err);
 }
 
+/* A text that may be unknown. */
+static struct hl_value known(const char *text)
+{
+	return text ? hl_text(text, strlen(text)) : hl_null();
+}
+
+static int intern_container(struct day_writer *day, const struct hl_owner_container *c, uint32_t *ret,
+			    struct hl_err *err)
+{
+	_cleanup_str_ struct hl_str labels = { 0 };
+
+	hl_labels_encode(c->labels, c->n_labels, &labels);
+	if (hl_str_status(&labels))
+		return hl_err_set(err, -ENOMEM, "no memory to store a window");
+	const struct hl_value values[] = {
+		known(c->runtime), known(c->id),        known(c->name),     known(c->image),
+		known(c->pod),     known(c->namespace), known(c->workload), hl_text(labels.data, labels.len),
+	};
+	return hl_ids_row(day->ids, HL_TABLE_CONTAINERS, values, sizeof(values) / sizeof(values[0]), ret,
+			  err);
+}
+
+static int intern_cgroup(struct day_writer *day, const struct hl_owner_cgroup *g, uint32_t *ret,
+			 struct hl_err *err)
+{
+	uint32_t container = 0;
+	int code = g->container ? intern_container(day, g->container, &container, err) : 0;
+	const struct hl_value values[] = { hl_string(g->path), known(g->unit), hl_int(container) };
+
+	if (code)
+		return code;
+	return hl_ids_row(day->ids, HL_TABLE_CGROUPS, values, sizeof(values) / sizeof(values[0]), ret, err);
+}
+
 static int intern_owner(struct day_writer *day, const struct hl_owner *o, uint32_t *ret, struct hl_err *err)
 {
-	const struct hl_value process[] = { hl_int(o->kind), hl_int(o->pid), hl_int(o->exec_id),
-					    hl_int(o->started_ns), hl_text(o->process, o->process_len) };
-	struct hl_value thread[] = { hl_null(), hl_text(o->thread, o->thread_len) };
-	uint32_t id;
-	int code = hl_ids_row(day->ids, HL_TABLE_PROCESSES, process, sizeof(process) / sizeof(process[0]),
-			      &id, err);
+	struct hl_value thread[] = { hl_null(), hl_string(o->thread) };
+	uint32_t id, cgroup = 0, service = 0, exe = 0;
+	int code = o->cgroup ? intern_cgroup(day, o->cgroup, &cgroup, err) : 0;
 
+	if (!code && o->service)
+		code = intern_text(day, HL_TABLE_SERVICES, o->service, strlen(o->service), &service, err);
+	if (!code && o->exe)
+		code = intern_text(day, HL_TABLE_MODULES, o->exe, strlen(o->exe), &exe, err);
+	if (code)
+		return code;
+	const struct hl_value process[] = { hl_int(o->kind),       hl_int(o->pid),
+					    hl_int(o->exec_id),    hl_int(o->started_ns),
+					    hl_string(o->process), hl_int(cgroup),
+					    hl_int(service),       hl_int(exe) };
+
+	code = hl_ids_row(day->ids, HL_TABLE_PROCESSES, process, sizeof(process) / sizeof(process[0]), &id,
+			  err);
 	if (code)
 		return code;
 	thread[0] = hl_int(id);

@@ -184,6 +184,11 @@ int hl_query_step(struct hl_query *query, struct hl_err *err)
 	return code;
 }
 
+void hl_query_reset(struct hl_query *query)
+{
+	(void)sqlite3_reset(query->statement);
+}
+
 int hl_query_run(struct hl_query *query, struct hl_err *err)
 {
 	int code = hl_query_step(query, err);

@@ -63,6 +63,8 @@ void hl_query_bind(struct hl_query *query, int first, const struct hl_value *val
 
 /* 1: a row is there; 0: done, ready to be bound again; else -errno. */
 int hl_query_step(struct hl_query *query, struct hl_err *err);
+/* Ends with a query of which not all rows were taken, so that it can be bound again. */
+void hl_query_reset(struct hl_query *query);
 /* For statements that give no row. 0 or -errno. */
 int hl_query_run(struct hl_query *query, struct hl_err *err);
 

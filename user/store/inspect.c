@@ -5,11 +5,14 @@
 
 #include "profile/profile.h"
 #include "store/day_reader.h"
+#include "store/reading.h"
 
 /* Reads every sample, and the pages that hold nothing a report reads. */
 static int read_all(struct day_reader *day, struct hl_err *err)
 {
+	static const struct hl_store_query query;
 	struct hl_profile *profile = hl_profile_new();
+	struct day_left_out left_out = { 0 };
 	int code;
 
 	if (!profile)
@@ -18,7 +21,7 @@ static int read_all(struct day_reader *day, struct hl_err *err)
 		day->windows[i].wanted = true;
 	code = hl_db_check(day->db, /* all= */ true, err);
 	if (!code)
-		code = day_reader_samples(day, profile, /* functions= */ false, err);
+		code = day_reader_samples(day, &query, "", profile, &left_out, err);
 	hl_profile_free(profile);
 	return code;
 }

@@ -255,14 +255,15 @@ static const char *choose_event(const struct hl_reading *reading)
 static int read_day(struct hl_reading *reading, const char *path, const char *event, struct hl_err *err)
 {
 	struct day_reader day = { 0 };
+	struct day_left_out left_out = { 0 };
 	int code = open_day(reading, &day, path, err);
 
 	for (size_t i = 0; i < day.n_windows && !code; i++)
 		day.windows[i].wanted = strcmp(day.sources[day.windows[i].source].event, event) == 0;
 	if (!code)
-		code = day_reader_samples(&day, reading->profile, reading->query.functions, err);
+		code = day_reader_samples(&day, &reading->query, event, reading->profile, &left_out, err);
 	if (!code)
-		code = hl_summary_add(reading->summary, &day, err);
+		code = hl_summary_add(reading->summary, &day, &left_out, err);
 	day_reader_done(&day);
 	return code && code != -ENOMEM ? hl_summary_unread(reading->summary, path, err) : code;
 }

@@ -3,24 +3,38 @@
 #define HL_STORE_READING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 
+struct hl_owner;
 struct hl_profile;
+
+/* Takes a frame that stacks begin with, the outermost first. 0 or -errno. */
+typedef int (*hl_root_push_fn)(void *ctx, const char *name, size_t len);
+
+/* Why samples are not shown. */
+enum { HL_ROOT_NOT_ASKED = 1, HL_ROOT_EXCLUDED = 2 };
 
 /* What is to be read: windows that start from @since_ns on and before @until_ns, since the epoch. */
 struct hl_store_query {
 	uint64_t since_ns, until_ns;
 	const char *event; /* NULL: the one with most samples; different ones are never summed */
 	bool functions;    /* leaves are functions; else instructions */
+	/*
+	 * Says under which frames the samples of @owner stand: calls @push with each, then 0; or one of the
+	 * above, for samples that are counted, but not shown; or -errno. NULL: they stand under their process.
+	 */
+	int (*root)(void *ctx, const struct hl_owner *owner, hl_root_push_fn push, void *push_ctx);
+	void *root_ctx;
 };
 
 /* A profile in the making, from the stores of one or several hosts. */
 struct hl_reading;
 
-/* NULL without memory; @query is copied, but for the string. hl_reading_free() accepts NULL. */
+/* NULL without memory; @query is copied, what it points to is not. hl_reading_free() accepts NULL. */
 struct hl_reading *hl_reading_new(const struct hl_store_query *query);
 void hl_reading_free(struct hl_reading *reading);
 HL_DEFINE_CLEANUP(struct hl_reading, hl_reading_free)

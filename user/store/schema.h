@@ -10,13 +10,16 @@
  * The tables of a day, as a person with the sqlite3 shell sees them too; every column is described in
  * schema.c. Raised whenever an older hotleaf would misread what a newer one writes.
  */
-enum { HL_SCHEMA_VERSION = 1 };
+enum { HL_SCHEMA_VERSION = 2 };
 
 /* The tables whose rows are interned: written once each and then named by number; see ids.h. */
 enum hl_table {
 	HL_TABLE_SOURCES,
 	HL_TABLE_REASONS,
 	HL_TABLE_NOTES,
+	HL_TABLE_CONTAINERS,
+	HL_TABLE_CGROUPS,
+	HL_TABLE_SERVICES,
 	HL_TABLE_PROCESSES,
 	HL_TABLE_THREADS,
 	HL_TABLE_MODULES,
@@ -34,7 +37,7 @@ extern const struct hl_table_shape hl_tables[HL_N_TABLES];
 
 /*
  * Makes the tables of a new, empty @db. 0; -EBADMSG if it is not empty and not a day; -ENOTSUP if a newer
- * hotleaf wrote it.
+ * hotleaf wrote it, or one before the first release.
  */
 int hl_schema_prepare(struct hl_db *db, struct hl_err *err);
 /* As above, but an empty one is no day either: -EBADMSG. Changes nothing. */

@@ -31,6 +31,7 @@ struct hl_summary {
 	const char *notes[MAX_NOTES];
 	size_t n_hosts, cap_hosts, n_losses, cap_losses, n_notes, notes_left_out;
 	struct hl_coverage coverage;
+	struct day_left_out left_out;
 	uint64_t windows, not_stored;
 	const char *unread;
 	struct hl_span last; /* the window that ended last */
@@ -278,10 +279,14 @@ static int add_gaps(struct hl_summary *s, struct day_reader *day, struct hl_err 
 	return code;
 }
 
-int hl_summary_add(struct hl_summary *s, struct day_reader *day, struct hl_err *err)
+int hl_summary_add(struct hl_summary *s, struct day_reader *day, const struct day_left_out *left_out,
+		   struct hl_err *err)
 {
 	const struct day_source *last = NULL;
 	int code = add_gaps(s, day, err);
+
+	s->left_out.not_asked += left_out->not_asked;
+	s->left_out.excluded += left_out->excluded;
 
 	if (code || !day->n_windows || !day->sources)
 		return code;
@@ -355,10 +360,25 @@ static int say_coverage(struct hl_summary *s, struct hl_err *err)
 	return s->notes[0] ? 0 : no_memory(err);
 }
 
+/* What --where and --exclude left out. */
+static int say_left_out(struct hl_summary *s, struct hl_err *err)
+{
+	const struct day_left_out *out = &s->left_out;
+	struct hl_err note;
+
+	s->meta.filtered += out->not_asked + out->excluded;
+	if (!(out->not_asked + out->excluded))
+		return 0;
+	(void)hl_err_set(&note, 0,
+			 "of the samples not asked for, --where left out %" PRIu64 " and --exclude %" PRIu64,
+			 out->not_asked, out->excluded);
+	return add_note(s, note.text, err);
+}
+
 int hl_summary_finish(struct hl_summary *s, struct hl_profile *profile, struct hl_err *err)
 {
 	struct hl_err note;
-	int code = 0;
+	int code = say_left_out(s, err);
 
 	if (s->not_stored &&
 	    add_loss(s, HL_LOSS_LOST, "not stored",

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 
+struct day_left_out;
 struct day_reader;
 struct hl_profile;
 
@@ -17,7 +18,8 @@ struct hl_summary *hl_summary_new(uint64_t since_ns, uint64_t until_ns);
 void hl_summary_free(struct hl_summary *summary);
 
 /* Adds the wanted windows of a day, and its gaps. */
-int hl_summary_add(struct hl_summary *summary, struct day_reader *day, struct hl_err *err);
+int hl_summary_add(struct hl_summary *summary, struct day_reader *day, const struct day_left_out *left_out,
+		   struct hl_err *err);
 /* Notes that the file at @path could not be read; takes the reason from @err. */
 int hl_summary_unread(struct hl_summary *summary, const char *path, struct hl_err *err);
 /* Notes a file that an agent set aside. */
