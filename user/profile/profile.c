@@ -186,8 +186,7 @@ static int is_same_key(const void *ctx, uint32_t position)
 	return 1;
 }
 
-/* The child of @parent for @frame, made if need be. */
-static int step(struct hl_profile *profile, uint32_t parent, uint32_t frame, uint32_t *ret)
+int hl_profile_child(struct hl_profile *profile, uint32_t parent, uint32_t frame, uint32_t *ret)
 {
 	uint64_t hash = hl_mix((uint64_t)parent << 32 | frame);
 	uint32_t position = hl_index_find(&profile->node_index, hash, is_same_key, /* ctx= */ NULL);
@@ -217,7 +216,7 @@ int hl_profile_stack(struct hl_profile *profile, const uint32_t *frames, size_t 
 	int err;
 
 	for (i = 0; i < n; i++) {
-		err = step(profile, node, frames[i], &node);
+		err = hl_profile_child(profile, node, frames[i], &node);
 		if (err)
 			return err; /* the nodes made so far have no samples: finishing drops them */
 	}

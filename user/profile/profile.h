@@ -142,6 +142,8 @@ int hl_profile_add(struct hl_profile *profile, const uint32_t *frames, size_t n,
  * above. They hold until hl_profile_finish(), which gives nodes other numbers.
  */
 int hl_profile_stack(struct hl_profile *profile, const uint32_t *frames, size_t n, uint32_t *ret);
+/* The node of the stack of @parent, such a node, and @frame behind it; likewise. */
+int hl_profile_child(struct hl_profile *profile, uint32_t parent, uint32_t frame, uint32_t *ret);
 /* The last frame of such a node, and in @ret_parent the node without it. */
 uint32_t hl_profile_stack_frame(const struct hl_profile *profile, uint32_t node, uint32_t *ret_parent);
 /* Counts samples of such a node, as hl_profile_add() does. */
