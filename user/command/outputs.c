@@ -54,8 +54,8 @@ static const struct hl_writer *writer_of(const char *path, const char *format)
 	/* Behind any dot of the name: formats may have one, as "pb.gz". */
 	base = base ? base + 1 : path;
 	for (const char *dot = strchr(base, '.'); dot; dot = strchr(dot + 1, '.'))
-		if (hl_writer_find(dot + 1))
-			return hl_writer_find(dot + 1);
+		if (hl_writer_find_extension(dot + 1))
+			return hl_writer_find_extension(dot + 1);
 	return NULL;
 }
 
@@ -135,7 +135,7 @@ static int name_by_time(struct named_output *item, const struct hl_profile *prof
 	add_host(&path, profile);
 	hl_str_addf(&path, "-%s-%llus.%s", hl_time_file_name(start_ns, time),
 		    (unsigned long long)((elapsed_ns + HL_SECOND_NS / 2) / HL_SECOND_NS),
-		    item->writer->format);
+		    hl_writer_extension(item->writer));
 	if (hl_str_status(&path))
 		return hl_err_set(err, -ENOMEM, "no memory for the name of an output");
 	item->path = TAKE_PTR(path.data);
@@ -149,7 +149,7 @@ static int name_latest(const struct named_output *item, struct hl_err *err)
 	_cleanup_str_ struct hl_str made = { 0 }, latest = { 0 };
 
 	hl_str_addf(&made, "%s.hotleaf-latest-%d", item->dir, (int)getpid());
-	hl_str_addf(&latest, "%slatest.%s", item->dir, item->writer->format);
+	hl_str_addf(&latest, "%slatest.%s", item->dir, hl_writer_extension(item->writer));
 	if (hl_str_status(&made) || hl_str_status(&latest))
 		return hl_err_set(err, -ENOMEM, "no memory for the name of an output");
 	(void)unlink(made.data);

@@ -23,10 +23,11 @@ static const struct hl_option options[] = {
 	HL_RECORDING_WHO(struct record),
 	HL_HEADING("What is written"),
 	{ "output", 'o', HL_STRINGS(struct record, outputs), .metavar = "FILE",
-	  .help = "format by extension: .html .svg .folded .txt .pb.gz; - is stdout; may be given several "
+	  .help = "format by extension: .html .svg .folded .txt .pb.gz .speedscope.json; - is stdout; may be "
+		  "given several "
 		  "times" },
 	{ "format", 'f', HL_STRING(struct record, format), .metavar = "FORMAT",
-	  .help = "html, svg, folded, txt or pb.gz, whatever the names of the files" },
+	  .help = "html, svg, folded, txt, pb.gz or speedscope, whatever the names of the files" },
 	{ "leaf", 0, HL_WORDS(struct record, leaf), .choices = leaf_names, .default_text = "insn",
 	  .metavar = "WHAT,…",
 	  .help = "what stacks end in; several make tiers, as loop,line,insn: the innermost loop, in it the "

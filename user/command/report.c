@@ -38,10 +38,11 @@ static const struct hl_option options[] = {
 	HL_SELECTION_ROWS(struct report, where, exclude),
 	HL_HEADING("What is written"),
 	{ "output", 'o', HL_STRINGS(struct report, outputs), .metavar = "FILE",
-	  .help = "format by extension: .html .svg .folded .txt .pb.gz; - is stdout; DIR/ names the file "
+	  .help = "format by extension: .html .svg .folded .txt .pb.gz .speedscope.json; - is stdout; DIR/ "
+		  "names the file "
 		  "itself; may be given several times" },
 	{ "format", 'f', HL_STRING(struct report, format), .metavar = "FORMAT",
-	  .help = "html, svg, folded, txt or pb.gz, whatever the names of the files" },
+	  .help = "html, svg, folded, txt, pb.gz or speedscope, whatever the names of the files" },
 	{ "leaf", 0, HL_CHOICE(struct report, leaf), .choices = leaf_names, .default_text = "insn",
 	  .metavar = "WHAT", .help = "what stacks end in" },
 	{ "pprof-insn", 0, HL_FLAG(struct report, pprof_insn),

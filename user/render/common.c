@@ -104,6 +104,15 @@ unsigned int hl_render_class(const struct hl_frame *frame)
 	return frame->insn_class < HL_N_INSN_CLASSES ? frame->insn_class : 0;
 }
 
+uint64_t hl_render_lost(const struct hl_profile_meta *meta, unsigned int kind)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < meta->n_losses; i++)
+		sum += meta->losses[i].kind == kind ? meta->losses[i].count : 0;
+	return sum;
+}
+
 uint32_t hl_render_depth(const struct hl_profile *profile)
 {
 	uint32_t n, i, depth = 0;

@@ -62,6 +62,9 @@ void hl_render_more(struct hl_str *out, uint64_t n);
 /* The frame's class, 0 ("other") for a value unknown here. */
 unsigned int hl_render_class(const struct hl_frame *frame);
 
+/* Samples of all losses of that kind (enum hl_loss_kind). */
+uint64_t hl_render_lost(const struct hl_profile_meta *meta, unsigned int kind);
+
 /* The depth of the deepest node. */
 uint32_t hl_render_depth(const struct hl_profile *profile);
 /* The function that holds the code of leaf @node: its parent or, if that was inlined, the one around it. */
