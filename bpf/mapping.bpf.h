@@ -234,6 +234,7 @@ static __always_inline void mapping_begin(struct scratch *s, struct mm_struct *m
 	    s->owner.epoch == now.epoch)
 		return;
 	s->owner = now;
+	s->owner_count++;
 	for (i = 0; i < MAPPING_CACHE; i++)
 		s->cache[i].end = 0;
 }
@@ -276,6 +277,15 @@ __noinline int find_mapping(__u64 address)
 		s->cache[s->cache_next & (MAPPING_CACHE - 1)] = s->found;
 		s->cache_next++;
 	}
+	return s->found.kind;
+}
+
+/* The same; callers often lie in the mapping just found. */
+static __always_inline int mapping_at(struct scratch *s, __u64 address)
+{
+	if (address < s->found.start || address >= s->found.end)
+		return find_mapping(address);
+	s->n_hits++;
 	return s->found.kind;
 }
 

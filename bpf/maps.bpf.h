@@ -117,6 +117,7 @@ struct {
 #define MAPPING_CACHE 8    /* a power of two */
 #define CHUNK         1024 /* bytes of stack read at a time; a power of two, never crosses a page */
 #define NODE_WORDS    32   /* of a maple node: 256 bytes */
+#define CALLERS_LOG2  9
 
 enum mapping_kind {
 	MAPPING_NONE = 0, /* not executable */
@@ -142,6 +143,14 @@ struct mapping_owner {
 	__u32 generation, epoch;
 };
 
+/* A frame whose address was tested, with the rule to leave it by; see caller.bpf.h. */
+struct caller {
+	__u64 frame;
+	struct hl_unwind_rule rule;
+	__u32 stamp;
+	__u32 has_rule;
+};
+
 /*
  * All state of a run: too large for the BPF stack, and what comes from map memory is an unknown number to
  * the verifier, which therefore proves each function once. One a CPU; runs do not nest.
@@ -152,7 +161,8 @@ struct scratch {
 	struct mapping cache[MAPPING_CACHE];
 	struct mapping found;
 	__u64 cache_next;
-	__u64 n_hits; /* lookups that needed no search in the tree */
+	__u64 owner_count; /* how often it changed */
+	__u64 n_hits;      /* lookups that needed no search in the tree */
 	__u64 mm;
 	__u64 vma;
 	__u64 node[NODE_WORDS];
@@ -164,7 +174,7 @@ struct scratch {
 	struct pt_regs leaf;        /* the registers of the sample, or of what a signal interrupted, … */
 	__u64 leaf_valid;           /* … while that is the one being left */
 	__u64 rbx, rbx_valid;       /* of the frame being left, as far as tables follow it */
-	__u64 lacks;                /* HL_WALK_NO_TABLE or _DROPPED if the one being left has none for that */
+	__u64 lacks; /* HL_WALK_NO_TABLE or _DROPPED if one was left by frame pointer for that */
 	__u64 hash;
 	__u64 slot;          /* what was read from the stack */
 	__u64 chunk_address; /* 0: none */
@@ -179,6 +189,8 @@ struct scratch {
 	struct hl_process process;
 	struct hl_stack stack;
 	__u64 kernel[HL_MAX_KERNEL_FRAMES];
+	/* kept from run to run, as the cached mappings are */
+	struct caller callers[1 << CALLERS_LOG2];
 };
 
 struct {

@@ -39,9 +39,8 @@ __noinline __u32 find_row(__u32 first, __u32 n, __u32 offset)
  * Puts the rule for @frame, which lies in scratch.found, into scratch.rule. False: no table covers it, or
  * the table knows no rule there.
  */
-__noinline int find_rule(__u64 frame)
+__noinline int find_rule(struct scratch *s, __u64 frame)
 {
-	struct scratch *s = get_scratch();
 	__u64 offset = frame & HL_FRAME_OFFSET, pair, page;
 	const struct hl_unwind_rule *rule;
 	__u32 id;

@@ -14,110 +14,8 @@
  * pointer's. A signal handler returns to a trampoline, which is known by its rule or by its code.
  */
 
-#include "table.bpf.h"
-#include "task.bpf.h"
-
-#define START_BYTES     64           /* of stack that _start uses before it calls */
-#define MAX_FRAME_BYTES (8ULL << 20) /* a frame pointer further from the stack pointer is none */
-#define MAX_STACK_BYTES (1ULL << 30) /* of one frame by a table: alloca and large arrays are legal */
-#define USER_CS_32      0x23
-
-/* uc_mcontext in struct ucontext: a struct sigcontext_64 (asm/sigcontext.h) behind flags, link and stack_t. */
-#define SIGFRAME_REGS 40
-#define SIGFRAME_RBP  10
-#define SIGFRAME_RSP  15
-#define SIGFRAME_RIP  16
-
-static __always_inline bool stop_walk(struct scratch *s, enum hl_walk_end end)
-{
-	s->stack.head.end = end;
-	return true;
-}
-
-/*
- * Reads the stack slot at @address into scratch.slot, through the chunk that holds it: one long read serves
- * many frames. 0: it cannot be read.
- */
-__noinline int read_slot(__u64 address)
-{
-	struct scratch *s = get_scratch();
-	__u64 chunk = address & ~(__u64)(CHUNK - 1);
-
-	if (!s)
-		return 0;
-	s->slot = 0;
-	if (address & (s->word - 1))
-		return bpf_probe_read_user(&s->slot, s->word == 4 ? 4 : 8, (void *)address) == 0;
-	if (chunk != s->chunk_address) {
-		s->chunk_address = 0;
-		if (bpf_probe_read_user(s->chunk, CHUNK, (void *)chunk))
-			return 0;
-		s->chunk_address = chunk;
-	}
-	if (s->word == 4)
-		s->slot = *(__u32 *)(s->chunk + (address & (CHUNK - 4)));
-	else
-		s->slot = *(__u64 *)(s->chunk + (address & (CHUNK - 8)));
-	return 1;
-}
-
-/*
- * Whether @bytes, the seven in front of a return address (the nearest in byte 6), end in a call: e8 with a
- * 32-bit displacement, or ff /2 with any addressing form. A prefix may stand in front and does not matter.
- */
-__noinline int follows_call(__u64 bytes)
-{
-#define AT(i)     ((__u32)(bytes >> (8 * (i))) & 0xff)
-#define IS_FF2(i) (AT(i) == 0xff && ((AT((i) + 1) >> 3) & 7) == 2)
-#define MOD(i)    (AT((i) + 1) >> 6)
-#define RM(i)     (AT((i) + 1) & 7)
-	if (AT(2) == 0xe8)
-		return 1;
-	if (IS_FF2(5) && (MOD(5) == 3 || (MOD(5) == 0 && RM(5) != 4 && RM(5) != 5)))
-		return 1;
-	if (IS_FF2(4) && ((MOD(4) == 1 && RM(4) != 4) || (MOD(4) == 0 && RM(4) == 4 && (AT(6) & 7) != 5)))
-		return 1;
-	if (IS_FF2(3) && MOD(3) == 1 && RM(3) == 4)
-		return 1;
-	if (IS_FF2(1) && ((MOD(1) == 2 && RM(1) != 4) || (MOD(1) == 0 && RM(1) == 5)))
-		return 1;
-	if (IS_FF2(0) && ((MOD(0) == 2 && RM(0) == 4) || (MOD(0) == 0 && RM(0) == 4 && (AT(2) & 7) == 5)))
-		return 1;
-	return 0;
-#undef AT
-#undef IS_FF2
-#undef MOD
-#undef RM
-}
-
-/* The seven bytes in front of @address, zeros for those on a page that cannot be read. False: none can. */
-static __always_inline bool read_before(__u64 address, __u64 *ret)
-{
-	__u64 bytes = 0, page_part = address & 4095;
-
-	*ret = 0;
-	if (bpf_probe_read_user(&bytes, 7, (void *)(address - 7)) == 0) {
-		*ret = bytes;
-		return true;
-	}
-	if (page_part == 0 || page_part >= 7)
-		return false;
-	bytes = 0;
-	if (bpf_probe_read_user(&bytes, page_part & 7, (void *)(address - page_part)))
-		return false;
-	*ret = bytes << (8 * (7 - page_part));
-	return true;
-}
-
-/* Whether @address holds `mov $15,%rax; syscall`, to which the kernel makes a handler return (rt_sigreturn). */
-static __always_inline bool is_signal_return(struct scratch *s, __u64 address)
-{
-	__u8 code[9];
-
-	if (s->word != 8 || bpf_probe_read_user(code, sizeof(code), (void *)address))
-		return false;
-	return *(__u32 *)code == 0x0fc0c748 && *(__u32 *)(code + 4) == 0x0f000000 && code[8] == 0x05;
-}
+#include "caller.bpf.h"
+#include "rule.bpf.h"
 
 /* Appends the frame at scratch.ip, which lies in the mapping just found. False: the limit is reached. */
 static __always_inline bool append_frame(struct scratch *s)
@@ -134,249 +32,65 @@ static __always_inline bool append_frame(struct scratch *s)
 	return true;
 }
 
-/* Where the frame pointer's rule fails, a table that is still to come, or had to go, may be what was missing. */
-static __always_inline bool stop_without_table(struct scratch *s, enum hl_walk_end end)
-{
-	return stop_walk(s, s->lacks ? s->lacks : end);
-}
-
-/* Why the file of the frame in the scratch has no table, if it may have one at another time. */
-static __always_inline enum hl_walk_end lacking_table(const struct scratch *s)
-{
-	if (s->found.kind != MAPPING_FILE)
-		return 0;
-	return s->found.table == HL_TABLE_PENDING   ? HL_WALK_NO_TABLE
-	       : s->found.table == HL_TABLE_DROPPED ? HL_WALK_DROPPED
-						    : 0;
-}
-
-/* Whether the stack is as empty as in a program's _start. */
-static __always_inline bool is_at_start(const struct scratch *s)
-{
-	return s->owner.start_stack + START_BYTES - s->sp < 2 * START_BYTES;
-}
-
-/*
- * Rule: %rbp points at the saved %rbp, with the return address above it. True: the walk has ended. The first
- * frame has saved a zero; but code that uses the register for something else may just have a zero in it, or
- * the address of zeros.
- */
-static __always_inline bool rule_frame_pointer(struct scratch *s)
-{
-	__u64 bp = s->bp, saved;
-
-	if (bp == 0)
-		return s->bp_is_any && !is_at_start(s) ? stop_without_table(s, HL_WALK_BAD_FP)
-						       : stop_walk(s, HL_WALK_COMPLETE);
-	if (bp < s->sp || bp - s->sp >= MAX_FRAME_BYTES)
-		return stop_without_table(s, HL_WALK_BAD_FP);
-	if (!read_slot(bp))
-		return stop_without_table(s, HL_WALK_FAULT);
-	saved = s->slot;
-	if (!read_slot(bp + s->word))
-		return stop_without_table(s, HL_WALK_FAULT);
-	s->caller = s->slot;
-	if (s->caller == 0 && s->bp_is_any)
-		return stop_without_table(s, HL_WALK_BAD_FP);
-	s->sp = bp + 2 * s->word;
-	s->bp = saved;
-	s->bp_is_any = 0;
-	s->rbx_valid = 0;
-	return false;
-}
-
-/* The value of DWARF register @number in the frame below all callers (System V psABI, figure 3.36). */
-__noinline __u64 leaf_register(__u32 number)
-{
-	struct scratch *s = get_scratch();
-	const struct pt_regs *r;
-
-	if (!s)
-		return 0;
-	r = &s->leaf;
-	switch (number) {
-	case 0:
-		return r->rax;
-	case 1:
-		return r->rdx;
-	case 2:
-		return r->rcx;
-	case 3:
-		return r->rbx;
-	case 4:
-		return r->rsi;
-	case 5:
-		return r->rdi;
-	case 6:
-		return r->rbp;
-	case 7:
-		return r->rsp;
-	case 8:
-		return r->r8;
-	case 9:
-		return r->r9;
-	case 10:
-		return r->r10;
-	case 11:
-		return r->r11;
-	case 12:
-		return r->r12;
-	case 13:
-		return r->r13;
-	case 14:
-		return r->r14;
-	case 15:
-		return r->r15;
-	default:
-		return 0;
-	}
-}
-
-/* The canonical frame address by the rule in the scratch; 0 if it cannot be had. */
-static __always_inline __u64 compute_cfa(struct scratch *s)
-{
-	const struct hl_unwind_rule *rule = &s->rule;
-	__s64 off = rule->cfa_off;
-	__u64 slot;
-
-	switch (rule->cfa_kind) {
-	case HL_CFA_RSP:
-	case HL_CFA_THREAD:
-		return s->sp + off;
-	case HL_CFA_RBP:
-		return s->bp + off;
-	case HL_CFA_PLT:
-		return s->sp + 8 + ((__s64)(s->ip & 15) >= off ? 8 : 0);
-	case HL_CFA_DEREF_RBP:
-	case HL_CFA_DEREF_RSP:
-		slot = (rule->cfa_kind == HL_CFA_DEREF_RBP ? s->bp : s->sp) + (__s16)rule->cfa_off;
-		return read_slot(slot) ? s->slot + (rule->cfa_off >> 16) : 0;
-	case HL_CFA_REG:
-		return s->leaf_valid ? leaf_register(off & 0xff) + (off >> 8) : 0;
-	case HL_CFA_RA_IN_REG:
-		return s->leaf_valid ? s->sp + (off >> 8) : 0;
-	case HL_CFA_RBX:
-		return s->rbx_valid ? s->rbx + off : 0;
-	default:
-		return 0;
-	}
-}
-
-/* Restores the caller's %rbp by the rule in the scratch. False: its slot could not be read. */
-static __always_inline bool restore_bp(struct scratch *s, __u64 cfa)
-{
-	__u64 slot;
-
-	if (s->rule.fp_kind == HL_FP_CFA)
-		slot = cfa + s->rule.fp_off;
-	else if (s->rule.fp_kind == HL_FP_DEREF_RBP)
-		slot = s->bp + s->rule.fp_off;
-	else
-		return true;
-	if (!read_slot(slot))
-		return false;
-	s->bp = s->slot;
-	return true;
-}
-
-/* Restores the caller's %rbx by the rule in the scratch, or forgets it. */
-static __always_inline void restore_rbx(struct scratch *s, __u64 cfa)
-{
-	__u32 slot = s->rule.rbx_slot;
-
-	if (slot == HL_RBX_SAME || !s->rbx_valid)
-		return;
-	s->rbx_valid = slot != HL_RBX_LOST && read_slot(cfa - 8 * (slot + 1));
-	s->rbx = s->slot;
-}
-
-/* Whether clone has just returned in the thread that it made, on a stack of its own. */
-static __always_inline bool is_new_thread(const struct scratch *s)
-{
-	return s->rule.cfa_kind == HL_CFA_THREAD && s->leaf_valid && s->leaf.rax == 0 &&
-	       s->leaf.rsp == s->leaf.rsi;
-}
-
-/* A return address cannot be read: of a thread at its end the stack may be gone before its last instruction. */
-static __always_inline bool stop_without_stack(struct scratch *s)
-{
-	bool is_gone = s->rule.cfa_kind == HL_CFA_THREAD || (bpf_get_current_task_btf()->flags & PF_EXITING);
-
-	return stop_walk(s, is_gone ? HL_WALK_COMPLETE : HL_WALK_FAULT);
-}
-
-/* Rule: as the table says. True: the walk has ended. */
-static __always_inline bool rule_table(struct scratch *s)
-{
-	__u64 cfa, least;
-
-	if (s->rule.cfa_kind == HL_CFA_STOP || is_new_thread(s))
-		return stop_walk(s, HL_WALK_COMPLETE);
-	if (s->rule.cfa_kind == HL_CFA_UNSUPPORTED)
-		return stop_walk(s, HL_WALK_UNSUPPORTED);
-	cfa = compute_cfa(s);
-	/* Only where the return address is in a register, the frame may be empty. */
-	least = s->sp + (s->rule.cfa_kind == HL_CFA_RA_IN_REG ? 0 : 8);
-	if (cfa < least || cfa - s->sp >= MAX_STACK_BYTES)
-		return stop_walk(s, cfa ? HL_WALK_BAD_CFA : HL_WALK_UNSUPPORTED);
-	if (s->rule.cfa_kind == HL_CFA_RA_IN_REG)
-		s->slot = leaf_register(s->rule.cfa_off & 0xff);
-	else if (!read_slot(cfa - 8))
-		return stop_without_stack(s);
-	s->caller = s->slot;
-	if (!restore_bp(s, cfa))
-		return stop_walk(s, HL_WALK_FAULT);
-	restore_rbx(s, cfa);
-	s->sp = cfa;
-	s->bp_is_any = 1;
-	return false;
-}
-
-/* Rule: at the handler's return the stack pointer is at the ucontext that holds the interrupted registers. */
-static __always_inline bool rule_signal_frame(struct scratch *s)
-{
-	__u64 regs[SIGFRAME_RIP + 1];
-
-	if (bpf_probe_read_user(regs, sizeof(regs), (void *)(s->sp + SIGFRAME_REGS)))
-		return false;
-	/* A rule of the interrupted code may need any of them, as one of the leaf may. */
-	s->leaf.r8 = regs[0];
-	s->leaf.r9 = regs[1];
-	s->leaf.r10 = regs[2];
-	s->leaf.r11 = regs[3];
-	s->leaf.r12 = regs[4];
-	s->leaf.r13 = regs[5];
-	s->leaf.r14 = regs[6];
-	s->leaf.r15 = regs[7];
-	s->leaf.rdi = regs[8];
-	s->leaf.rsi = regs[9];
-	s->leaf.rbp = regs[SIGFRAME_RBP];
-	s->leaf.rbx = regs[11];
-	s->leaf.rdx = regs[12];
-	s->leaf.rax = regs[13];
-	s->leaf.rcx = regs[14];
-	s->leaf.rsp = regs[SIGFRAME_RSP];
-	s->ip = regs[SIGFRAME_RIP];
-	s->sp = regs[SIGFRAME_RSP];
-	s->bp = regs[SIGFRAME_RBP];
-	s->bp_is_any = 1;
-	s->rbx = s->leaf.rbx;
-	s->rbx_valid = 1;
-	return true;
-}
-
 /* Finds the rule for the frame at scratch.ip, whose mapping has been found. */
 static __always_inline void find_frame_rule(struct scratch *s)
 {
-	s->has_rule = s->word == 8 && find_rule(s->found.base + s->ip);
+	s->has_rule = s->word == 8 && find_rule(s, s->found.base + s->ip);
+}
+
+/* The rule is not the table's, but follows from the code. */
+static __always_inline void set_rule(struct scratch *s, enum hl_cfa_kind kind)
+{
+	s->rule.cfa_kind = kind;
+	s->has_rule = 1;
+}
+
+/* The same where scratch.ip is no return address, but that of scratch.leaf. */
+static __always_inline void find_exact_rule(struct scratch *s)
+{
+	find_frame_rule(s);
+	if (s->word != 8)
+		return;
+	if (calls_sigreturn(s) || (!s->has_rule && placed_code(s->ip, 0) == PLACED_SIGNAL))
+		set_rule(s, HL_CFA_SIGNAL);
 }
 
 /*
- * Tests the return address that a rule has found, and finds the rule for the next step. True: the walk has
- * ended. A table is believed; what came by frame pointer must follow a call. A signal handler returns to
- * where nobody called: the trampoline is known by its rule, or where there is no table by its code, and its
- * frame is its first instruction.
+ * Tests a return address that follows no call, but byte @before, and finds its rule. True: the walk has ended. What
+ * a table has led to is believed, what came by frame pointer is not.
  */
+static __always_inline bool test_placed(struct scratch *s, bool by_table, __u32 before)
+{
+	int kind;
+
+	if (find_mapping(s->caller) == MAPPING_NONE)
+		return stop_walk(s, HL_WALK_NO_MAPPING);
+	s->ip = s->caller;
+	find_frame_rule(s);
+	kind = s->word == 8 ? placed_code(s->caller, before) : PLACED_UNKNOWN;
+	if (kind == PLACED_SIGNAL)
+		set_rule(s, HL_CFA_SIGNAL);
+	else if (kind == PLACED_START && (by_table || s->bp == 0))
+		set_rule(s, HL_CFA_STOP);
+	else if (!by_table && !(s->has_rule && s->rule.cfa_kind == HL_CFA_SIGNAL))
+		return stop_walk(s, HL_WALK_NO_CALL);
+	return false;
+}
+
+/* Does so with one whose code cannot be read. As long as this process runs, it need not be tried again. */
+static __always_inline bool test_unreadable(struct scratch *s, bool by_table)
+{
+	if (!by_table)
+		return stop_walk(s, HL_WALK_FAULT);
+	find_frame_rule(s);
+	if (s->has_rule && s->rule.cfa_kind == HL_CFA_SIGNAL)
+		s->ip = s->caller;
+	else if (s->has_rule)
+		remember_caller(s, owner_stamp(s));
+	return false;
+}
+
+/* Tests the return address that a rule has found, and finds the rule for the next step. True: it has ended. */
 static __always_inline bool test_caller(struct scratch *s, bool by_table)
 {
 	__u64 before;
@@ -384,26 +98,18 @@ static __always_inline bool test_caller(struct scratch *s, bool by_table)
 	if (s->caller == 0)
 		return stop_walk(s, HL_WALK_COMPLETE);
 	s->ip = s->caller - 1;
-	if (find_mapping(s->ip) == MAPPING_NONE)
-		return by_table ? stop_walk(s, HL_WALK_NO_MAPPING)
-				: stop_without_table(s, HL_WALK_NO_MAPPING);
-	find_frame_rule(s);
-	if (s->has_rule && s->rule.cfa_kind == HL_CFA_SIGNAL)
-		s->ip = s->caller;
-	if (s->has_rule && by_table)
+	if (mapping_at(s, s->ip) == MAPPING_NONE)
+		return test_placed(s, by_table, 0);
+	if (recall_caller(s))
 		return false;
 	/* A forked child has not touched all of its parent's code pages yet. */
 	if (!read_before(s->caller, &before))
-		return by_table ? false : stop_without_table(s, HL_WALK_FAULT);
-	if (follows_call(before))
-		return false;
-	if (is_signal_return(s, s->caller)) {
-		s->ip = s->caller;
-		s->rule.cfa_kind = HL_CFA_SIGNAL;
-		s->has_rule = 1;
-		return false;
-	}
-	return by_table ? false : stop_without_table(s, HL_WALK_NO_CALL);
+		return test_unreadable(s, by_table);
+	if (!follows_call(before))
+		return test_placed(s, by_table, before >> 48);
+	find_frame_rule(s);
+	remember_caller(s, caller_stamp(s));
+	return false;
 }
 
 /* From the trampoline to the code that the signal interrupted. True: the walk has ended. */
@@ -413,20 +119,18 @@ static __always_inline bool step_over_signal(struct scratch *s)
 		return stop_walk(s, HL_WALK_FAULT);
 	if (find_mapping(s->ip) == MAPPING_NONE)
 		return stop_walk(s, HL_WALK_NO_MAPPING);
-	find_frame_rule(s);
+	find_exact_rule(s);
 	return false;
 }
 
 /* One step towards the thread's start. 1: the walk has ended, the reason is in the stack's head. */
-__noinline int walk_step(__u32 unused)
+__noinline int walk_step(struct scratch *s)
 {
-	struct scratch *s = get_scratch();
 	bool by_table, end;
 
 	if (!s)
 		return 1;
 	by_table = s->has_rule;
-	s->lacks = lacking_table(s);
 	if (by_table && s->rule.cfa_kind == HL_CFA_SIGNAL) {
 		end = step_over_signal(s);
 		s->leaf_valid = 1;
@@ -453,6 +157,7 @@ static __always_inline void walk_begin(struct scratch *s)
 	s->rbx = s->leaf.rbx;
 	s->rbx_valid = 1;
 	s->word = (s->leaf.cs & 0xffff) == USER_CS_32 ? 4 : 8;
+	s->lacks = 0;
 	s->chunk_address = 0;
 	s->hash = stack_seed;
 	s->stack.head = (struct hl_stack_head){ .end = HL_WALK_DEPTH };
@@ -463,11 +168,13 @@ static __always_inline void walk_on(struct scratch *s)
 {
 	__u32 i;
 
-	find_frame_rule(s);
+	find_exact_rule(s);
 	/* One step more than there can be frames: the last may find the start. */
 	for (i = 0; i <= HL_MAX_FRAMES; i++)
-		if (walk_step(0))
+		if (walk_step(s))
 			break;
+	if (s->lacks)
+		s->stack.head.end = s->lacks;
 }
 
 #endif

@@ -215,9 +215,13 @@ static void check_stacks(struct hl_capture *capture)
 		if (all[i]->head.end == HL_WALK_COMPLETE) {
 			complete++;
 			CHECK_INT(all[i]->head.n, right->head.n);
+		} else {
+			/* A frame pointer may have led there, but a table would have known. */
+			CHECK_INT(all[i]->head.end, HL_WALK_NO_TABLE);
 		}
-		free(all[i]);
 	}
+	for (unsigned int i = 0; i < n; i++)
+		free(all[i]);
 	CHECK_INT(complete, 1);
 }
 

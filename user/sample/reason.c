@@ -23,9 +23,10 @@ static const struct hl_reason walk_reasons[HL_WALK_MAX] = {
 	[HL_WALK_IP_UNMAPPED] = { "ip unmapped",
 				  "the sampled address lies in no executable mapping: the mapping "
 				  "was changing" },
-	[HL_WALK_NO_TABLE] = { "no table yet", "the file's unwind table was still being built" },
-	[HL_WALK_DROPPED] = { "table dropped", "there was no room for the file's unwind table: raise "
-					       "--unwind-memory" },
+	[HL_WALK_NO_TABLE] = { "no table yet", "a file's unwind table was still being built: callers may be "
+					       "missing" },
+	[HL_WALK_DROPPED] = { "table dropped", "there was no room for a file's unwind table, callers may be "
+					       "missing: raise --unwind-memory" },
 	[HL_WALK_UNSUPPORTED] = { "unsupported",
 				  "the unwind information uses a form that the table cannot hold, or "
 				  "registers that are not known here" },
