@@ -189,6 +189,16 @@ HL_TEST(signal_handlers_in_signal_handlers)
 		     ";main;interrupted;(__restore_rt;on_nested;){4}handler_work;");
 }
 
+HL_TEST(signal_handler_with_an_end_of_its_own)
+{
+	check_frames("restorer", ";handler_work;", ";main;interrupted;own_restorer;on_signal;handler_work;");
+}
+
+HL_TEST(context_with_a_stack_of_its_own)
+{
+	check_frames("context", ";handler_work;", "^frames;__start_context;in_context;handler_work;");
+}
+
 HL_TEST(child_of_vfork_on_its_parents_stack)
 {
 	check_frames("vfork", ";handler_work;", "^frames;(.*;)?main;parent_of_vfork;handler_work;");

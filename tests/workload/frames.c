@@ -6,6 +6,8 @@
  *   vfork      work in a child on its parent's stack
  *   vforks     vfork itself, over and over
  *   alloca     frames of a size known at run time only
+ *   restorer   as signal, with an end of handlers of its own, as short as can be, for which there is no CFI
+ *   context    work in a context of its own (makecontext)
  */
 #include "work.h"
 
@@ -15,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 enum { STACK_SIZE = 1 << 16, NESTED = 4 };
@@ -111,6 +114,64 @@ OWN_FRAME static void variable_frames(void)
 	AFTER_CALL();
 }
 
+/* What the kernel calls struct sigaction. */
+struct kernel_action {
+	void (*handler)(int);
+	unsigned long flags;
+	void (*restorer)(void);
+	unsigned long mask;
+};
+
+#define KERNEL_SA_RESTORER 0x04000000
+
+/* In front of it, behind padding, a function whose CFI must not be taken for its own. */
+void own_restorer(void);
+__asm__(".text\n"
+	".p2align 4\n"
+	".type in_front, @function\n"
+	"in_front:\n"
+	".cfi_startproc\n"
+	"	push %rbx\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	ud2\n"
+	".cfi_endproc\n"
+	".size in_front, . - in_front\n"
+	".p2align 4\n"
+	".type own_restorer, @function\n"
+	"own_restorer:\n"
+	"	mov $15, %eax\n"
+	"	syscall\n"
+	".size own_restorer, . - own_restorer\n");
+
+static void use_own_restorer(void)
+{
+	struct kernel_action action = { on_signal, KERNEL_SA_RESTORER, own_restorer, 0 };
+
+	if (syscall(SYS_rt_sigaction, SIGUSR1, &action, NULL, sizeof(action.mask)))
+		exit(1);
+}
+
+static void in_context(void)
+{
+	handler_work();
+	AFTER_CALL();
+}
+
+static void work_in_context(void)
+{
+	static char stack[STACK_SIZE];
+	ucontext_t here, there;
+
+	if (getcontext(&there))
+		exit(1);
+	there.uc_stack.ss_sp = stack;
+	there.uc_stack.ss_size = sizeof(stack);
+	there.uc_link = &here;
+	makecontext(&there, in_context, 0);
+	if (swapcontext(&here, &there))
+		exit(1);
+}
+
 static void prepare(const char *mode)
 {
 	struct sigaction action = { .sa_handler = on_signal };
@@ -129,6 +190,8 @@ static void prepare(const char *mode)
 	}
 	if (sigaction(SIGUSR1, &action, NULL))
 		exit(1);
+	if (strcmp(mode, "restorer") == 0)
+		use_own_restorer();
 }
 
 int main(int argc, char **argv)
@@ -146,6 +209,8 @@ int main(int argc, char **argv)
 			many_vforks();
 		else if (strcmp(mode, "alloca") == 0)
 			variable_frames();
+		else if (strcmp(mode, "context") == 0)
+			work_in_context();
 		else
 			interrupted();
 	}
