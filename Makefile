@@ -40,6 +40,7 @@ say = @printf '  %-7s %s\n' '$(1)' '$(2)';
 endif
 
 # ---- sources: by wildcard, a folder's libraries beside it ----------------------
+LIBS_cli     := -linih
 LIBS_elf     := -lz -lzstd
 LIBS_symbol  := -l:libiberty.a -llzma
 LIBS_import  := -lz
@@ -134,13 +135,12 @@ run: setup ## set up, build, profile this host for ten seconds, name the files w
 
 install: all ## into $(prefix)
 	$(INSTALL) -D -m 0755 $(O)/hotleaf $(DESTDIR)$(bindir)/hotleaf
-	$(INSTALL) -D -m 0644 tools/hotleaf.8 $(DESTDIR)$(mandir)/man8/hotleaf.8
-uninstall:
-	$(RM) $(DESTDIR)$(bindir)/hotleaf $(DESTDIR)$(mandir)/man8/hotleaf.8
+	$(INSTALL) -D -m 0644 -t $(DESTDIR)$(mandir)/man8 tools/hotleaf.8
+	$(INSTALL) -D -m 0644 -t $(DESTDIR)$(mandir)/man5 tools/hotleaf.conf.5
+uninstall: ; $(RM) $(addprefix $(DESTDIR),$(bindir)/hotleaf $(mandir)/man8/hotleaf.8 $(mandir)/man5/hotleaf.conf.5)
 format:
 	clang-format -i $(shell git ls-files '*.c' '*.h')
-clean:
-	$(RM) -r $(O)
+clean: ; $(RM) -r $(O)
 help:
 	$(Q)sed -n 's/^\([a-z-]*\):.* ## /\1\t/p' Makefile | expand -t 14
 	@echo 'knobs: O=build prefix=/usr/local DESTDIR= CC= CLANG= CFLAGS= V=1 WERROR=1 SAN=1 FUZZ=300 VM='

@@ -189,7 +189,9 @@ HL_TEST(missing_and_needless_values)
 {
 	CHECK_STR(refusal("-F"), "option \"-F\" needs a value: -F HZ");
 	CHECK_STR(refusal("--output"), "option \"--output\" needs a value: --output FILE");
-	CHECK_STR(refusal("--all=yes"), "option \"--all\" takes no value, but \"yes\" was given");
+	CHECK_STR(refusal("--all=maybe"), "value \"maybe\" of option \"--all\" is neither yes nor no");
+	CHECK_INT(parse("--all=yes --quiet --quiet=off"), 0);
+	CHECK(got.all && !got.quiet);
 	CHECK_STR(refusal("-o _"), "value of option \"-o\" is empty; give FILE");
 }
 

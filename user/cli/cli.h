@@ -9,6 +9,8 @@
 
 #include "base/err.h"
 
+struct hl_arena;
+
 /* Exit statuses that every command has; a command may add its own from 3 on. */
 enum { HL_EXIT_DONE = 0, HL_EXIT_FAILED = 1, HL_EXIT_USAGE = 2 };
 
@@ -23,16 +25,37 @@ struct hl_numbers {
 };
 
 enum hl_option_type {
-	HL_OPT_HEADING, /* no option: `name` is a headline in the help */
-	HL_OPT_FLAG,    /* bool */
-	HL_OPT_UINT,    /* uint32_t, min to max */
-	HL_OPT_SECONDS, /* uint64_t nanoseconds, min to max; 10, 0.5, 90s, 5m, 1h, 1d */
-	HL_OPT_BYTES,   /* uint64_t, min to max; 1000000, 500M, 1.5G, by powers of 1024 */
-	HL_OPT_STRING,  /* const char *, not empty */
-	HL_OPT_CHOICE,  /* int, index into choices */
-	HL_OPT_STRINGS, /* struct hl_words: each occurrence adds its value */
-	HL_OPT_WORDS,   /* struct hl_words: a,b,c; each occurrence adds; of choices, if any */
-	HL_OPT_NUMBERS, /* struct hl_numbers: 1,2,3, each min to max; each occurrence adds */
+	HL_OPT_HEADING,  /* no option: `name` is a headline in the help */
+	HL_OPT_FLAG,     /* bool */
+	HL_OPT_UINT,     /* uint32_t, min to max */
+	HL_OPT_SECONDS,  /* uint64_t nanoseconds, min to max; 10, 0.5, 90s, 5m, 1h, 1d */
+	HL_OPT_BYTES,    /* uint64_t, min to max; 1000000, 500M, 1.5G, by powers of 1024 */
+	HL_OPT_STRING,   /* const char *, not empty */
+	HL_OPT_CHOICE,   /* int, index into choices */
+	HL_OPT_STRINGS,  /* struct hl_words: each occurrence adds its value */
+	HL_OPT_WORDS,    /* struct hl_words: a,b,c; each occurrence adds; of choices, if any */
+	HL_OPT_NUMBERS,  /* struct hl_numbers: 1,2,3, each min to max; each occurrence adds */
+	HL_OPT_SETTINGS, /* struct hl_settings: the command reads settings from files, too */
+};
+
+#define HL_SETTINGS_FILE "/etc/hotleaf/hotleaf.conf"
+
+/*
+ * Files of settings, for a command with a row of that type, which names the file: the options of the command
+ * line, under their long names, as "name = value"; flags are yes or no, an option that may be given several times
+ * has several lines. Lines below "[command]" are for that command, those above any headline for each command that
+ * reads settings and has the option. The file conf.d/NAME.conf beside it that sorts last wins over those before,
+ * these over the file itself, and the command line over all; a list is taken from one of them, whole. The default
+ * file need not be there.
+ */
+struct hl_settings {
+	const char *file; /* "none": no files */
+	const char *read; /* names of those that were read, with blanks between; "" for none */
+	/* What the functions below need. */
+	const struct hl_command *const *commands;
+	const struct hl_command *command;
+	char **argv;
+	const char *const *origins; /* where each row's value was read; NULL: it was typed, or not given */
 };
 
 /*
@@ -55,6 +78,7 @@ struct hl_option {
 	const char *metavar; /* of the value, in the help */
 	const char *help;    /* one line, lowercase, no full stop */
 	bool hidden;         /* not in the help */
+	bool typed_only;     /* no setting of a file */
 };
 
 #define HL_OPTION_AT(kind, ctype, config, member)                                                        \
@@ -63,15 +87,22 @@ struct hl_option {
 		  0 * sizeof(char[__builtin_types_compatible_p(__typeof__(((config *)0)->member), ctype) \
 					  ? 1                                                            \
 					  : -1])
-#define HL_FLAG(config, member)    HL_OPTION_AT(HL_OPT_FLAG, bool, config, member)
-#define HL_UINT(config, member)    HL_OPTION_AT(HL_OPT_UINT, uint32_t, config, member)
-#define HL_SECONDS(config, member) HL_OPTION_AT(HL_OPT_SECONDS, uint64_t, config, member)
-#define HL_BYTES(config, member)   HL_OPTION_AT(HL_OPT_BYTES, uint64_t, config, member)
-#define HL_STRING(config, member)  HL_OPTION_AT(HL_OPT_STRING, const char *, config, member)
-#define HL_CHOICE(config, member)  HL_OPTION_AT(HL_OPT_CHOICE, int, config, member)
-#define HL_STRINGS(config, member) HL_OPTION_AT(HL_OPT_STRINGS, struct hl_words, config, member)
-#define HL_WORDS(config, member)   HL_OPTION_AT(HL_OPT_WORDS, struct hl_words, config, member)
-#define HL_NUMBERS(config, member) HL_OPTION_AT(HL_OPT_NUMBERS, struct hl_numbers, config, member)
+#define HL_FLAG(config, member)     HL_OPTION_AT(HL_OPT_FLAG, bool, config, member)
+#define HL_UINT(config, member)     HL_OPTION_AT(HL_OPT_UINT, uint32_t, config, member)
+#define HL_SECONDS(config, member)  HL_OPTION_AT(HL_OPT_SECONDS, uint64_t, config, member)
+#define HL_BYTES(config, member)    HL_OPTION_AT(HL_OPT_BYTES, uint64_t, config, member)
+#define HL_STRING(config, member)   HL_OPTION_AT(HL_OPT_STRING, const char *, config, member)
+#define HL_CHOICE(config, member)   HL_OPTION_AT(HL_OPT_CHOICE, int, config, member)
+#define HL_STRINGS(config, member)  HL_OPTION_AT(HL_OPT_STRINGS, struct hl_words, config, member)
+#define HL_WORDS(config, member)    HL_OPTION_AT(HL_OPT_WORDS, struct hl_words, config, member)
+#define HL_NUMBERS(config, member)  HL_OPTION_AT(HL_OPT_NUMBERS, struct hl_numbers, config, member)
+#define HL_SETTINGS(config, member) HL_OPTION_AT(HL_OPT_SETTINGS, struct hl_settings, config, member)
+/* clang-format off */
+#define HL_SETTINGS_ROW(config, member)  \
+	{ "config", 0, HL_SETTINGS(config, member), .default_text = HL_SETTINGS_FILE, .metavar = "FILE",  \
+	  .typed_only = true,  \
+	  .help = "of settings, named as the options; then conf.d/*.conf beside it; none: no files" }
+/* clang-format on */
 #define HL_HEADING(text)                               \
 	{                                              \
 		.name = (text), .type = HL_OPT_HEADING \
@@ -103,6 +134,16 @@ struct hl_command {
 
 /* For a command that finds a mistake in its options: writes the sentence, returns HL_EXIT_USAGE. */
 int hl_usage(struct hl_err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * Reads the options of a running command again, from its command line and the files as they are now, into
+ * @config, zero-initialised. What it points to lives in @arena. 0, -EINVAL with the mistake, or -ENOMEM.
+ */
+int hl_settings_read_again(const struct hl_settings *settings, void *config, struct hl_arena *arena,
+			   struct hl_err *err);
+
+/* Puts before a sentence about option @name where a file gives it, if one does. Returns @code. */
+int hl_settings_blame(const struct hl_settings *settings, const char *name, int code, struct hl_err *err);
 
 /*
  * The whole program: finds the command that @argv names in @commands (ending with NULL), parses its options,

@@ -18,10 +18,10 @@ struct parser {
 	struct hl_err *err;
 	char **rest;
 	size_t n_rest;
-	uint64_t given; /* a bit an option row */
+	struct hl_given *given; /* the arena's */
 };
 
-static const struct hl_option *find_long(const struct hl_command *command, const char *name, size_t len)
+const struct hl_option *hl_cli_find(const struct hl_command *command, const char *name, size_t len)
 {
 	for (size_t i = 0; i < command->n_options; i++) {
 		const struct hl_option *o = &command->options[i];
@@ -40,21 +40,29 @@ static const struct hl_option *find_short(const struct hl_command *command, char
 	return NULL;
 }
 
-static int unknown_long(struct parser *p, const char *name, size_t len)
+const char *hl_cli_near(const struct hl_command *command, const char *word)
 {
 	const char *near = NULL;
 	unsigned int best = 100;
-	char word[48];
 
-	(void)snprintf(word, sizeof(word), "%.*s", len < sizeof(word) ? (int)len : (int)sizeof(word), name);
 	if (hl_cli_is_near(word, "help", &best))
 		near = "help";
-	for (size_t i = 0; i < p->command->n_options; i++) {
-		const struct hl_option *o = &p->command->options[i];
+	for (size_t i = 0; i < command->n_options; i++) {
+		const struct hl_option *o = &command->options[i];
 
 		if (o->type != HL_OPT_HEADING && !o->hidden && hl_cli_is_near(word, o->name, &best))
 			near = o->name;
 	}
+	return near;
+}
+
+static int unknown_long(struct parser *p, const char *name, size_t len)
+{
+	const char *near;
+	char word[48];
+
+	(void)snprintf(word, sizeof(word), "%.*s", len < sizeof(word) ? (int)len : (int)sizeof(word), name);
+	near = hl_cli_near(p->command, word);
 	if (near)
 		return hl_err_set(p->err, -EINVAL, "unknown option \"--%s\"; did you mean \"--%s\"?", word,
 				  near);
@@ -65,7 +73,7 @@ static int unknown_long(struct parser *p, const char *name, size_t len)
 /* Applies @option, with @text its value or NULL when the next argument is. */
 static int apply(struct parser *p, const struct hl_option *option, const char *shown, const char *text)
 {
-	p->given |= UINT64_C(1) << (option - p->command->options);
+	p->given->rows |= UINT64_C(1) << (option - p->command->options);
 	if (option->type == HL_OPT_FLAG && !text) {
 		*(bool *)((char *)p->config + option->offset) = true;
 		return 0;
@@ -84,7 +92,7 @@ static int parse_long(struct parser *p, const char *name)
 {
 	const char *end = strchrnul(name, '=');
 	size_t len = (size_t)(end - name);
-	const struct hl_option *option = find_long(p->command, name, len);
+	const struct hl_option *option = hl_cli_find(p->command, name, len);
 	char shown[80];
 
 	if (!option && len == 4 && memcmp(name, "help", 4) == 0)
@@ -158,37 +166,53 @@ static int parse_all(struct parser *p)
 
 static bool is_given(const struct parser *p, const char *name, size_t len)
 {
-	const struct hl_option *option = find_long(p->command, name, len);
+	const struct hl_option *option = hl_cli_find(p->command, name, len);
 
 	if (!option)
 		return p->command->rest && hl_starts_with(name, p->command->rest) && p->n_rest > 0;
-	return p->given & UINT64_C(1) << (option - p->command->options);
+	return p->given->rows & UINT64_C(1) << (option - p->command->options);
+}
+
+/* Adds to a sentence about @o where a file gives it. */
+static int add_origin(struct parser *p, const struct hl_option *o, int code)
+{
+	const char *origin = p->given->origins[o - p->command->options];
+
+	if (origin && p->err)
+		(void)hl_err_prefix(p->err, code, "%s", origin);
+	return code;
 }
 
 static int check_rejects(struct parser *p, const struct hl_option *o, const char *name, size_t len)
 {
+	const struct hl_option *other = hl_cli_find(p->command, name, len);
+
 	if (!is_given(p, name, len))
 		return 0;
-	if (!find_long(p->command, name, len))
-		return hl_err_set(
-			p->err, -EINVAL,
-			"option \"--%s\" and %s \"%.60s\" exclude each other; leave one of them out", o->name,
-			p->command->rest, p->rest[0]);
-	return hl_err_set(p->err, -EINVAL,
-			  "options \"--%s\" and \"--%.*s\" exclude each other; leave one of them out",
-			  o->name, (int)len, name);
+	if (!other)
+		return add_origin(p, o,
+				  hl_err_set(p->err, -EINVAL,
+					     "option \"--%s\" and %s \"%.60s\" exclude each other; leave one "
+					     "of them out",
+					     o->name, p->command->rest, p->rest[0]));
+	(void)hl_err_set(p->err, -EINVAL,
+			 "options \"--%s\" and \"--%s\" exclude each other; leave one of them out", o->name,
+			 other->name);
+	(void)add_origin(p, other, -EINVAL);
+	return add_origin(p, o, -EINVAL);
 }
 
 static int check_needs(struct parser *p, const struct hl_option *o, const char *name, size_t len)
 {
 	if (is_given(p, name, len))
 		return 0;
-	if (!find_long(p->command, name, len))
+	if (!hl_cli_find(p->command, name, len))
 		return hl_err_set(p->err, -EINVAL, "option \"--%s\" needs %s too; see \"hotleaf help %s\"",
 				  o->name, p->command->rest, p->command->name);
-	return hl_err_set(p->err, -EINVAL,
-			  "option \"--%s\" needs option \"--%.*s\" too; give both, or neither", o->name,
-			  (int)len, name);
+	return add_origin(p, o,
+			  hl_err_set(p->err, -EINVAL,
+				     "option \"--%s\" needs option \"--%.*s\" too; give both, or neither",
+				     o->name, (int)len, name));
 }
 
 /* Asks @check about each of @names, which are separated by commas. */
@@ -214,7 +238,7 @@ static int settle(struct parser *p)
 	for (size_t i = 0; i < p->command->n_options && r == 0; i++) {
 		const struct hl_option *o = &p->command->options[i];
 
-		if (p->given & UINT64_C(1) << i) {
+		if (p->given->rows & UINT64_C(1) << i) {
 			r = check_names(p, o, o->rejects, check_rejects);
 			if (r == 0)
 				r = check_names(p, o, o->needs, check_needs);
@@ -223,6 +247,19 @@ static int settle(struct parser *p)
 		}
 	}
 	return r;
+}
+
+/* The files that the command line names, or the default one. */
+static int read_settings(struct parser *p)
+{
+	const struct hl_option *row = hl_cli_settings_row(p->command);
+	struct hl_settings *settings;
+
+	if (!row)
+		return 0;
+	settings = (void *)((char *)p->config + row->offset);
+	settings->command = p->command;
+	return hl_settings_read(settings, p->config, p->arena, p->given, p->err);
 }
 
 int hl_cli_parse(const struct hl_command *command, char **argv, void *config, struct hl_arena *arena,
@@ -235,9 +272,14 @@ int hl_cli_parse(const struct hl_command *command, char **argv, void *config, st
 	while (argv[n])
 		n++;
 	p.rest = hl_arena_take(arena, (n + 1) * sizeof(*p.rest));
-	if (!p.rest)
+	p.given = hl_arena_take(arena, sizeof(*p.given));
+	if (p.given)
+		*p.given = (struct hl_given){ 0 };
+	if (!p.rest || !p.given)
 		return hl_err_set(err, -ENOMEM, "no memory for the arguments");
 	r = parse_all(&p);
+	if (r == 0)
+		r = read_settings(&p);
 	if (r == 0)
 		r = settle(&p);
 	if (r != 0)

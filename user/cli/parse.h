@@ -10,11 +10,29 @@
 
 /*
  * Parses @argv (ending with NULL, the command's name not in it) into @config, zero-initialised and
- * config_size long. Lists and @ret_rest, the operands ending with NULL, are taken from @arena; strings stay
+ * config_size long, and the files of settings that it names. Lists and @ret_rest, the operands ending with NULL, are taken from @arena; strings stay
  * @argv's. Returns 0, HL_CLI_HELP, -EINVAL for wrong usage, -ENOMEM.
  */
 int hl_cli_parse(const struct hl_command *command, char **argv, void *config, struct hl_arena *arena,
 		 char ***ret_rest, struct hl_err *err);
+
+/* The command's row of type HL_OPT_SETTINGS, or NULL: it reads no files. */
+const struct hl_option *hl_cli_settings_row(const struct hl_command *command);
+
+/* What was given of a command's options: a bit a row, and where, "'FILE' line 3", or NULL: it was typed. */
+struct hl_given {
+	uint64_t rows;
+	const char *origins[64];
+};
+
+/* Reads the files that @settings names, for those options that are not in @given yet. As hl_cli_parse(). */
+int hl_settings_read(struct hl_settings *settings, void *config, struct hl_arena *arena,
+		     struct hl_given *given, struct hl_err *err);
+
+/* The option of that long name, or NULL. */
+const struct hl_option *hl_cli_find(const struct hl_command *command, const char *name, size_t len);
+/* The name that @word is likely a slip for, or NULL. */
+const char *hl_cli_near(const struct hl_command *command, const char *word);
 
 /*
  * Parses @text as the value of @option into its field of @config. @shown is how the user wrote the option.

@@ -55,15 +55,20 @@ static void fill_standard_fds(void)
 			(void)open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
 }
 
-static int run_command(const struct hl_command *command, char **argv, struct hl_err *err)
+static int run_command(const struct hl_command *const *commands, const struct hl_command *command,
+		       char **argv, struct hl_err *err)
 {
 	_cleanup_(hl_arena_done) struct hl_arena arena = { 0 };
 	_cleanup_free_ void *config = calloc(1, command->config_size ? command->config_size : 1);
+	const struct hl_option *row = hl_cli_settings_row(command);
 	char **rest;
 	int r;
 
 	if (!config)
 		return hl_err_set(err, -ENOMEM, "no memory for the options of \"hotleaf %s\"", command->name);
+	if (row)
+		*(struct hl_settings *)((char *)config + row->offset) =
+			(struct hl_settings){ .commands = commands, .argv = argv };
 	r = hl_cli_parse(command, argv, config, &arena, &rest, err);
 	if (r == -EINVAL)
 		return HL_EXIT_USAGE;
@@ -92,7 +97,8 @@ static int dispatch(const struct hl_command *const *commands, char **argv, struc
 				"unknown option \"%.60s\"; a command comes first: hotleaf COMMAND [OPTION…]",
 				name);
 	command = hl_command_find(commands, name);
-	return command ? run_command(command, argv + 1, err) : hl_command_unknown(commands, name, err);
+	return command ? run_command(commands, command, argv + 1, err)
+		       : hl_command_unknown(commands, name, err);
 }
 
 int hl_cli_run(const struct hl_command *const *commands, int argc, char **argv)

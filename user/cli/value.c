@@ -281,6 +281,19 @@ static int parse_strings(const struct value *v, struct hl_words *list)
 	return r;
 }
 
+static int parse_flag(const struct value *v, bool *ret)
+{
+	static const char *const words[] = { "no", "yes", "off", "on", "false", "true", "0", "1", NULL };
+
+	for (int i = 0; words[i]; i++)
+		if (strcasecmp(v->text, words[i]) == 0) {
+			*ret = i & 1;
+			return 0;
+		}
+	return hl_err_set(v->err, -EINVAL, "value \"%.60s\" of option \"%s\" is neither yes nor no", v->text,
+			  v->shown);
+}
+
 int hl_cli_value(const struct hl_option *option, const char *shown, const char *text, void *config,
 		 struct hl_arena *arena, struct hl_err *err)
 {
@@ -304,8 +317,11 @@ int hl_cli_value(const struct hl_option *option, const char *shown, const char *
 		return parse_words(&v, field);
 	case HL_OPT_NUMBERS:
 		return parse_numbers(&v, field);
-	case HL_OPT_HEADING:
 	case HL_OPT_FLAG:
+		return parse_flag(&v, field);
+	case HL_OPT_SETTINGS:
+		return parse_string(&v, &((struct hl_settings *)field)->file);
+	case HL_OPT_HEADING:
 		break;
 	}
 	return hl_err_set(err, -EINVAL, "option \"%s\" takes no value, but \"%s\" was given", shown, text);
