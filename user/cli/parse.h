@@ -10,8 +10,8 @@
 
 /*
  * Parses @argv (ending with NULL, the command's name not in it) into @config, zero-initialised and
- * config_size long, and the files of settings that it names. Lists and @ret_rest, the operands ending with NULL, are taken from @arena; strings stay
- * @argv's. Returns 0, HL_CLI_HELP, -EINVAL for wrong usage, -ENOMEM.
+ * config_size long, and the files of settings that it names. Lists and @ret_rest, the operands ending with
+ * NULL, are taken from @arena; strings stay @argv's. Returns 0, HL_CLI_HELP, -EINVAL for wrong usage, -ENOMEM.
  */
 int hl_cli_parse(const struct hl_command *command, char **argv, void *config, struct hl_arena *arena,
 		 char ***ret_rest, struct hl_err *err);

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,12 +12,10 @@
 #include "command/command.h"
 #include "command/keeper.h"
 #include "command/notify.h"
+#include "command/plan.h"
 #include "command/privileges.h"
-#include "command/recording.h"
 #include "command/store_options.h"
 #include "store/store.h"
-#include "symd/client.h"
-#include "symd/client_cache.h"
 
 /*
  * A session of capture is drained once a second; at the end of a window what was drained is handed to the
@@ -34,46 +31,41 @@
  */
 enum { DRAINS = 3 };
 
-struct agent {
-	struct hl_recording_options recording;
-	const char *store, *disabled;
-	uint64_t window_ns, generation_ns;
-	struct hl_store_limits limits;
-};
-
 static const struct hl_option options[] = {
 	HL_HEADING("What is sampled"),
-	{ "frequency", 'F', HL_UINT(struct agent, recording.frequency), .min = 1, .max = 20000,
+	{ "frequency", 'F', HL_UINT(struct hl_agent_options, recording.frequency), .min = 1, .max = 20000,
 	  .default_text = "19", .metavar = "HZ", .help = "samples a second on each CPU" },
-	{ "event", 'e', HL_STRING(struct agent, recording.event), .metavar = "EVENT",
+	{ "event", 'e', HL_STRING(struct hl_agent_options, recording.event), .metavar = "EVENT",
 	  .help = "what to count; without it the best that opens: cycles, as precise as can be, else "
 		  "cpu-clock" },
-	HL_RECORDING_SYNTAX(struct agent),
+	HL_RECORDING_SYNTAX(struct hl_agent_options),
 	HL_HEADING("What is kept"),
-	{ "store", 0, HL_STRING(struct agent, store), .default_text = HL_STORE_DIR, .metavar = "DIR",
-	  .help = "where: a file for each UTC day" },
-	{ "window", 0, HL_SECONDS(struct agent, window_ns), .min = HL_SECOND_NS, .max = 3600 * HL_SECOND_NS,
-	  .default_text = "10", .metavar = "SECONDS",
+	{ "store", 0, HL_STRING(struct hl_agent_options, store), .default_text = HL_STORE_DIR,
+	  .metavar = "DIR", .help = "where: a file for each UTC day" },
+	{ "window", 0, HL_SECONDS(struct hl_agent_options, window_ns), .min = HL_SECOND_NS,
+	  .max = 3600 * HL_SECOND_NS, .default_text = "10", .metavar = "SECONDS",
 	  .help = "the span of time that samples are summed over; it must divide an hour" },
-	HL_STORE_LIMITS(struct agent, limits),
-	HL_RECORDING_LIMITS(struct agent),
-	{ "generation", 0, HL_SECONDS(struct agent, generation_ns), .min = HL_SECOND_NS,
+	HL_STORE_LIMITS(struct hl_agent_options, limits),
+	HL_RECORDING_LIMITS(struct hl_agent_options),
+	{ "generation", 0, HL_SECONDS(struct hl_agent_options, generation_ns), .min = HL_SECOND_NS,
 	  .max = 86400 * HL_SECOND_NS, .default_text = "1h", .metavar = "SECONDS", .hidden = true,
 	  .help = "how long names and unused files are remembered" },
-	{ "disabled-file", 0, HL_STRING(struct agent, disabled), .default_text = HL_DISABLED_FILE,
+	{ "disabled-file", 0, HL_STRING(struct hl_agent_options, disabled), .default_text = HL_DISABLED_FILE,
 	  .metavar = "FILE", .hidden = true, .help = "while it is there, nothing is sampled" },
+	HL_HEADING("Settings"),
+	HL_SETTINGS_ROW(struct hl_agent_options, settings),
+	{ "check-config", 0, HL_FLAG(struct hl_agent_options, check_config), .typed_only = true,
+	  .help = "only say whether the settings are right" },
 };
 
 /* What one run of the command holds. */
 struct run {
-	const struct agent *config;
-	struct hl_event_choice event;
-	struct hl_store *store;
-	struct hl_cache *cache; /* of unwind tables; NULL: none */
+	struct hl_plan *plan;
+	struct hl_plan *before; /* gone back to where no session begins by the new one; NULL: none */
 	sigset_t signals;
-	struct hl_symd_options names;
 	bool ready, end;
-	bool elsewhere; /* the store is another user's */
+	bool reload; /* was asked for */
+	bool renew;  /* the session ends for another */
 	/* Of one session: */
 	struct hl_session *session;
 	struct hl_keeper *keeper;
@@ -127,7 +119,7 @@ static void close_window(struct run *run, struct hl_aligned when)
 /* To be called between two windows. */
 static void renew_names(struct run *run)
 {
-	const struct agent *c = run->config;
+	const struct hl_agent_options *c = &run->plan->options;
 	uint64_t put, written;
 
 	hl_keeper_progress(run->keeper, &put, &written);
@@ -151,7 +143,53 @@ static void renew_names(struct run *run)
 
 static bool is_disabled(const struct run *run)
 {
-	return access(run->config->disabled, F_OK) == 0;
+	return access(run->plan->options.disabled, F_OK) == 0;
+}
+
+/* Reads the options again. The plan that they make begins with the next session, and nothing else ends this one. */
+static void reload(struct run *run)
+{
+	struct hl_plan *plan = NULL;
+	struct hl_err err = { "" };
+	char state[80];
+
+	run->reload = false;
+	(void)snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%llu",
+		       (unsigned long long)(hl_monotonic_ns() / 1000));
+	(void)hl_notify(state);
+	if (hl_plan_again(run->plan, &plan, &err)) {
+		hl_log(HL_LOG_WARNING, "settings", "the settings stay as they were: %s", err.text);
+		(void)hl_notify("READY=1");
+		return;
+	}
+	run->before = run->plan;
+	run->plan = plan;
+	run->renew = true;
+	run->ready = false;
+}
+
+/* The plan has proven itself. */
+static void leave_plan_before(struct run *run)
+{
+	hl_plan_free(run->before, run->plan);
+	run->before = NULL;
+	if (!run->ready)
+		(void)hl_notify("READY=1");
+	run->ready = true;
+}
+
+/* Whether there was a plan to go back to. */
+static bool go_back(struct run *run, const struct hl_err *err)
+{
+	struct hl_plan *bad = run->plan;
+
+	if (!run->before)
+		return false;
+	hl_log(HL_LOG_WARNING, "settings", "the settings stay as they were: %s", err->text);
+	run->plan = run->before;
+	run->before = NULL;
+	hl_plan_free(bad, run->plan);
+	return true;
 }
 
 /* Waits for the next whole second of the wall clock, or a signal to end. */
@@ -163,23 +201,31 @@ static void wait_a_second(struct run *run)
 
 	if (signal == SIGINT || signal == SIGTERM)
 		run->end = true;
+	else if (signal == SIGHUP)
+		run->reload = true;
+	if (run->reload && !run->before)
+		reload(run);
 	(void)hl_notify("WATCHDOG=1");
 }
 
 static int begin(struct run *run, struct hl_err *err)
 {
-	const struct hl_recording_options *c = &run->config->recording;
-	struct hl_capture_options capture = hl_recording_capture(c, &run->event);
+	const struct hl_plan *plan = run->plan;
+	const struct hl_recording_options *c = &plan->options.recording;
+	struct hl_capture_options capture = hl_recording_capture(c, &plan->event);
 	const struct hl_symd_options tables = { .memory_mb = c->symd_mb, .timeout_ms = HL_TABLES_MS };
 	struct hl_keeper_options keeper = {
-		.elsewhere = run->elsewhere,
-		.symd = &run->names,
-		.event = &run->event,
+		.elsewhere = plan->elsewhere,
+		.symd = &plan->names,
+		.event = &plan->event,
 		.frequency = c->frequency,
 		.intel = c->syntax == HL_SYNTAX_INTEL,
-		.store = run->store,
+		.store = plan->store,
 	};
-	int code = hl_session_new(&capture, &tables, run->cache, &run->session, err);
+	int code;
+
+	hl_store_limit(plan->store, &plan->options.limits);
+	code = hl_session_new(&capture, &tables, plan->cache, &run->session, err);
 
 	keeper.session = run->session;
 	if (!code)
@@ -189,7 +235,7 @@ static int begin(struct run *run, struct hl_err *err)
 	if (!code)
 		code = hl_session_start(run->session, err);
 	/* The threads have dropped theirs; another session can do with what is left. */
-	return code ? code : hl_privileges_drop(run->elsewhere, err);
+	return code ? code : hl_privileges_drop(plan->elsewhere, err);
 }
 
 static int sample(struct run *run, struct hl_err *err)
@@ -197,7 +243,7 @@ static int sample(struct run *run, struct hl_err *err)
 	struct hl_aligned when;
 	int code = 0;
 
-	while (!run->end && !code && !is_disabled(run)) {
+	while (!run->end && !run->renew && !code && !is_disabled(run)) {
 		wait_a_second(run);
 		code = hl_session_drain(run->session, &run->open.window, err);
 		if (!code && hl_align_look(&run->align, hl_realtime_ns(), hl_monotonic_ns(), &when)) {
@@ -219,8 +265,10 @@ static int end(struct run *run, struct hl_err *err)
 
 static int run_session(struct run *run, struct hl_err *err)
 {
-	int code = begin(run, err), at_end;
+	int code, at_end;
 
+	run->renew = false;
+	code = begin(run, err);
 	if (!code) {
 		run->stats = (struct hl_capture_stats){ 0 };
 		run->process_cpu_ns = hl_process_cpu_ns();
@@ -228,10 +276,9 @@ static int run_session(struct run *run, struct hl_err *err)
 		run->generation++; /* file ids are others than in the last session */
 		run->generation_ns = hl_monotonic_ns();
 		run->expired_put = 0;
-		hl_align_start(&run->align, run->config->window_ns, hl_realtime_ns(), hl_monotonic_ns());
-		if (!run->ready)
-			(void)hl_notify("READY=1");
-		run->ready = true;
+		hl_align_start(&run->align, run->plan->options.window_ns, hl_realtime_ns(),
+			       hl_monotonic_ns());
+		leave_plan_before(run);
 		code = sample(run, err);
 		at_end = end(run, code ? NULL : err);
 		code = code ? code : at_end;
@@ -250,19 +297,17 @@ static void stay_disabled(struct run *run)
 	uint64_t since_ns = hl_realtime_ns(), now_ns;
 	char reason[120];
 
-	(void)snprintf(reason, sizeof(reason), "disabled by '%s'", run->config->disabled);
-	if (!run->ready)
-		(void)hl_notify("READY=1");
-	run->ready = true;
+	(void)snprintf(reason, sizeof(reason), "disabled by '%s'", run->plan->options.disabled);
+	leave_plan_before(run);
 	(void)hl_notify("STATUS=disabled");
-	while (!run->end && is_disabled(run)) {
+	while (!run->end && !run->before && is_disabled(run)) {
 		wait_a_second(run);
 		now_ns = hl_realtime_ns();
-		if (now_ns - since_ns < 60 * HL_SECOND_NS && is_disabled(run) && !run->end)
+		if (now_ns - since_ns < 60 * HL_SECOND_NS && is_disabled(run) && !run->end && !run->before)
 			continue;
 		if (now_ns > since_ns)
-			hl_store_gap(run->store, since_ns, now_ns, 0, reason);
-		(void)hl_store_flush(run->store, NULL); /* else with the next window */
+			hl_store_gap(run->plan->store, since_ns, now_ns, 0, reason);
+		(void)hl_store_flush(run->plan->store, NULL); /* else with the next window */
 		since_ns = now_ns;
 	}
 	(void)hl_notify("STATUS=sampling");
@@ -274,46 +319,49 @@ static int run_all(struct run *run, struct hl_err *err)
 
 	if (isatty(STDERR_FILENO))
 		(void)fprintf(stderr, "sampling at %u Hz into '%s'; Ctrl-C ends\n",
-			      run->config->recording.frequency, run->config->store);
+			      run->plan->options.recording.frequency, run->plan->options.store);
 	while (!run->end && !code) {
 		if (is_disabled(run))
 			stay_disabled(run);
 		else
 			code = run_session(run, err);
+		if (code && go_back(run, err))
+			code = 0;
 	}
 	(void)hl_notify("STOPPING=1");
 	return code;
 }
 
+static int check_config(const struct hl_agent_options *c, struct hl_err *err)
+{
+	int code = hl_plan_check(c, err);
+
+	if (!code && c->settings.read[0])
+		printf("the settings are right: %s\n", c->settings.read);
+	else if (!code)
+		printf("there are no settings; all is as by default\n");
+	return code;
+}
+
 static int run_agent(void *config, char **rest, struct hl_err *err)
 {
-	struct run run = { .config = config };
-	const struct agent *c = config;
-	struct hl_err why = { "" };
-	struct stat st;
+	const struct hl_agent_options *c = config;
+	struct run run = { .ready = false };
 	int code;
 
-	if (3600 * HL_SECOND_NS % c->window_ns)
-		return hl_usage(err, "option \"--window\" must divide an hour: 10, 30, 60, 5m");
+	if (c->check_config)
+		return check_config(c, err);
 	(void)umask(027);
 	(void)sigemptyset(&run.signals);
 	(void)sigaddset(&run.signals, SIGINT);
 	(void)sigaddset(&run.signals, SIGTERM);
 	(void)sigaddset(&run.signals, SIGHUP);
 	(void)sigprocmask(SIG_BLOCK, &run.signals, NULL);
-	code = hl_event_choose(c->recording.event, c->recording.frequency, &run.event, err);
-	if (code == -EINVAL) /* no such event, modifier or frequency */
-		return HL_EXIT_USAGE;
-	if (!code)
-		code = hl_store_open(c->store, &c->limits, &run.store, err);
-	run.names = (struct hl_symd_options){ .memory_mb = c->recording.symd_mb, .timeout_ms = HL_NAMES_MS };
-	run.elsewhere = !code && (stat(c->store, &st) || st.st_uid != geteuid());
-	if (!code && hl_recording_open_cache(&c->recording, &run.cache, &why))
-		hl_log(HL_LOG_WARNING, "unwind", "unwind tables are made anew each time: %s", why.text);
+	code = hl_plan_new(c, &run.plan, err);
 	if (!code)
 		code = run_all(&run, err);
-	hl_cache_close(run.cache);
-	hl_store_close(run.store);
+	hl_plan_free(run.before, run.plan);
+	hl_plan_free(run.plan, NULL);
 	hl_log_repeats();
 	return code;
 }
@@ -329,6 +377,6 @@ const struct hl_command hl_command_agent = {
 		"/etc/hotleaf/disabled exists, nothing is sampled and nothing is left in the kernel.",
 	.options = options,
 	.n_options = sizeof(options) / sizeof(options[0]),
-	.config_size = sizeof(struct agent),
+	.config_size = sizeof(struct hl_agent_options),
 	.run = run_agent,
 };

@@ -16,6 +16,7 @@
 enum { LEAF_INSN, LEAF_FUNCTION };
 
 struct report {
+	struct hl_settings settings;
 	struct hl_words stores, outputs, by, where, exclude;
 	const char *since, *until, *event, *format;
 	int leaf;
@@ -36,6 +37,7 @@ static const struct hl_option options[] = {
 	  .help = "where several were sampled; without it the one with most samples" },
 	HL_SELECTION_BY(struct report, by, "service"),
 	HL_SELECTION_ROWS(struct report, where, exclude),
+	HL_SETTINGS_ROW(struct report, settings),
 	HL_HEADING("What is written"),
 	{ "output", 'o', HL_STRINGS(struct report, outputs), .metavar = "FILE",
 	  .help = "format by extension: .html .svg .folded .txt .pb.gz .speedscope.json; - is stdout; DIR/ "

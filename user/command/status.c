@@ -19,6 +19,7 @@ enum { TEXT, JSON };
 enum { LOSSY_PERCENT = 1 };
 
 struct status {
+	struct hl_settings settings;
 	const char *dir, *disabled;
 	int format;
 };
@@ -28,6 +29,7 @@ static const char *const format_names[] = { "text", "json", NULL };
 static const struct hl_option options[] = {
 	{ "store", 0, HL_STRING(struct status, dir), .default_text = HL_STORE_DIR, .metavar = "DIR",
 	  .help = "where the agent writes" },
+	HL_SETTINGS_ROW(struct status, settings),
 	{ "format", 'f', HL_CHOICE(struct status, format), .choices = format_names, .default_text = "text",
 	  .metavar = "FORMAT", .help = "of what is printed" },
 	{ "disabled-file", 0, HL_STRING(struct status, disabled), .default_text = HL_DISABLED_FILE,

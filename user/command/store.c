@@ -11,6 +11,7 @@
 #include "store/inspect.h"
 
 struct store {
+	struct hl_settings settings;
 	const char *dir;
 	struct hl_store_limits limits;
 };
@@ -19,6 +20,7 @@ static const struct hl_option options[] = {
 	{ "store", 0, HL_STRING(struct store, dir), .default_text = HL_STORE_DIR, .metavar = "DIR",
 	  .help = "where an agent writes" },
 	HL_STORE_LIMITS(struct store, limits),
+	HL_SETTINGS_ROW(struct store, settings),
 };
 
 /* ---- list and check ------------------------------------------------------------------------------------ */

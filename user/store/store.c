@@ -121,6 +121,11 @@ void hl_store_close(struct hl_store *store)
 
 /* ---- gaps ---------------------------------------------------------------------------------------------- */
 
+void hl_store_limit(struct hl_store *store, const struct hl_store_limits *limits)
+{
+	store->limits = *limits;
+}
+
 void hl_store_gap(struct hl_store *store, uint64_t start_ns, uint64_t end_ns, uint64_t samples,
 		  const char *reason)
 {

@@ -34,6 +34,9 @@ HL_DEFINE_CLEANUP(struct hl_store, hl_store_close)
 int hl_store_write(struct hl_store *store, const struct hl_profile_meta *meta, const struct hl_batch *batch,
 		   struct hl_err *err);
 
+/* From the next window on, the limits are these. */
+void hl_store_limit(struct hl_store *store, const struct hl_store_limits *limits);
+
 /* Notes that there are no windows from @start_ns to @end_ns: written with the next window. */
 void hl_store_gap(struct hl_store *store, uint64_t start_ns, uint64_t end_ns, uint64_t samples,
 		  const char *reason);

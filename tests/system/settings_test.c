@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* needs: tests/system/record */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness.h"
+#include "system/record.h"
+
+/* The agent's files of settings: read at the start, and again when it is asked to. */
+
+/* Writes settings: what every test has, and @more. */
+static void write_settings(const char *more)
+{
+	must("printf '%%b' 'store = %sstore\\nmin-free = 0\\ndisabled-file = %sdisabled\\n[agent]\\n"
+	     "event = cpu-clock\\nwindow = 2\\n%s' >%shotleaf.conf",
+	     test_dir(), test_dir(), more, test_dir());
+}
+
+static pid_t start_agent(const char *options)
+{
+	if (geteuid())
+		SKIP("needs root to sample the host");
+	return start("%s agent --config %shotleaf.conf %s >>%ssaid 2>&1", hotleaf(), test_dir(), options,
+		     test_dir());
+}
+
+static void end_agent(pid_t pid)
+{
+	int status;
+
+	CHECK(kill(pid, SIGTERM) == 0);
+	CHECK(waitpid(pid, &status, 0) == pid);
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		FAIL("the agent ended with status 0x%x: %s", status,
+		     output_of(NULL, "cat %ssaid", test_dir()));
+}
+
+/* Waits until the shell command succeeds. */
+static void wait_until(const char *command)
+{
+	for (int i = 0; i < 250; i++) {
+		if (!shell("cd %s && { %s; } >/dev/null 2>&1", test_dir(), command))
+			return;
+		(void)usleep(100 * 1000);
+	}
+	FAIL("not in 25 s: %s: %s", command, output_of(NULL, "cat %ssaid", test_dir()));
+}
+
+/* Waits until a window of @hz is in the store. */
+static void wait_for_frequency(const char *store, int hz)
+{
+	char command[300];
+
+	(void)snprintf(command, sizeof(command),
+		       "sqlite3 -readonly %s/*.db 'SELECT frequency FROM sources s "
+		       "JOIN windows w ON w.source = s.id' | grep -qx %d",
+		       store, hz);
+	wait_until(command);
+}
+
+HL_TEST(mistakes_are_found_before_the_start)
+{
+	const char *said;
+	int status;
+
+	must("printf 'frequency = 7\\n\\nwindow = 7\\n' >%shotleaf.conf", test_dir());
+	said = output_of(&status, "%s agent --check-config --config %shotleaf.conf", hotleaf(), test_dir());
+	CHECK_INT(status, 2);
+	if (!strstr(said, "hotleaf.conf' line 3: option \"--window\" must divide an hour"))
+		FAIL("%s", said);
+	/* Not only by that option. */
+	said = output_of(&status, "%s agent --config %shotleaf.conf", hotleaf(), test_dir());
+	CHECK_INT(status, 2);
+	must("%s agent --check-config --config %shotleaf.conf --window 6 | grep -q hotleaf.conf", hotleaf(),
+	     test_dir());
+	must("mkdir %sconf.d && printf '\\n[status]\\nformt = json\\n' >%sconf.d/a.conf", test_dir(),
+	     test_dir());
+	said = output_of(&status, "%s status --config %shotleaf.conf", hotleaf(), test_dir());
+	CHECK_INT(status, 2);
+	if (!strstr(said, "conf.d/a.conf' line 3: unknown setting \"formt\"; did you mean \"format\"?"))
+		FAIL("%s", said);
+}
+
+HL_TEST_TIMEOUT(settings_are_read_again, 120)
+{
+	pid_t agent;
+
+	write_settings("frequency = 31\\n");
+	agent = start_agent("");
+	wait_for_frequency("store", 31);
+	/* Other commands find the store by the same file. */
+	must("%s status --config %shotleaf.conf", hotleaf(), test_dir());
+	write_settings("frequency = 37\\n");
+	CHECK(kill(agent, SIGHUP) == 0);
+	wait_for_frequency("store", 37);
+	CHECK_STR(output_of(NULL, "cat %ssaid", test_dir()), "");
+
+	/* Mistakes leave all as it is: one of form, one that shows only when it is tried. */
+	write_settings("frequency = 41\\nwindw = 3\\n");
+	CHECK(kill(agent, SIGHUP) == 0);
+	wait_until("grep -q \"the settings stay as they were: '.*hotleaf.conf' line 8: unknown setting "
+		   "\\\"windw\\\"\" said");
+	must("printf 'store = /proc/nowhere\\n' >>%shotleaf.conf; sed -i -e /windw/d -e 1d %shotleaf.conf",
+	     test_dir(), test_dir());
+	CHECK(kill(agent, SIGHUP) == 0);
+	wait_until("grep -q \"the settings stay as they were: cannot make the store '/proc/nowhere'\" said");
+	(void)sleep(3);
+	must("%s status --store %sstore -f json | grep -q '\"frequency_hz\":37'", hotleaf(), test_dir());
+	must("! sqlite3 -readonly %sstore/*.db 'SELECT frequency FROM sources' | grep -qx 41", test_dir());
+
+	/* Another store: the first is let go of. */
+	write_settings("frequency = 43\\n");
+	must("sed -i 's|store = .*|store = %sother|' %shotleaf.conf", test_dir(), test_dir());
+	CHECK(kill(agent, SIGHUP) == 0);
+	wait_for_frequency("other", 43);
+	must("flock -n %sstore/lock true", test_dir());
+	must("! flock -n %sother/lock true", test_dir());
+	end_agent(agent);
+}
+
+HL_TEST_TIMEOUT(the_command_line_stays, 60)
+{
+	pid_t agent;
+
+	write_settings("frequency = 31\\n");
+	agent = start_agent("-F 29");
+	wait_for_frequency("store", 29);
+	write_settings("frequency = 37\\nsyntax = intel\\n");
+	CHECK(kill(agent, SIGHUP) == 0);
+	(void)sleep(5);
+	end_agent(agent);
+	must("test \"$(sqlite3 -readonly %sstore/*.db 'SELECT DISTINCT frequency FROM sources')\" = 29",
+	     test_dir());
+}
