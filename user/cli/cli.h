@@ -122,6 +122,7 @@ struct hl_command {
 	const char *rest;     /* what its operands are called, "COMMAND"; NULL: it takes none */
 	size_t rest_max;      /* most operands, 0: any number */
 	bool rest_dashes;     /* "--" stays among the operands, since a command may begin behind it */
+	bool rest_numbers;    /* a dash and a digit begin an operand: "-2h..-1h" */
 	bool rest_is_command; /* the first operand ends the options, as the rest belongs to a command */
 	bool hidden;          /* not in the overview */
 	/*

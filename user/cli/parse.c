@@ -149,7 +149,8 @@ static int parse_all(struct parser *p)
 	while (r == 0 && *p->next) {
 		char *word = *p->next++;
 
-		if (!options || word[0] != '-' || !word[1]) {
+		if (!options || word[0] != '-' || !word[1] ||
+		    (p->command->rest_numbers && word[1] >= '0' && word[1] <= '9')) {
 			r = add_operand(p, word);
 			if (p->command->rest_is_command)
 				options = false;

@@ -8,6 +8,7 @@
 extern const struct hl_command hl_command_agent;
 extern const struct hl_command hl_command_annotate;
 extern const struct hl_command hl_command_check;
+extern const struct hl_command hl_command_diff;
 extern const struct hl_command hl_command_fetch;
 extern const struct hl_command hl_command_help;
 extern const struct hl_command hl_command_record;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/str.h"
+#include "profile/diff.h"
 #include "profile/profile.h"
 #include "render/render.h"
 
@@ -116,6 +117,27 @@ int hl_outputs_open(const struct hl_words *paths, const char *format, struct hl_
 	return 0;
 }
 
+int hl_outputs_open_diff(const struct hl_words *paths, const char *format, struct hl_outputs **ret,
+			 struct hl_err *err)
+{
+	struct hl_outputs *outputs;
+	int code = hl_outputs_open(paths, format, &outputs, err);
+
+	if (code)
+		return code;
+	for (size_t i = 0; i < outputs->n; i++) {
+		const struct hl_writer *writer = outputs->items[i].writer;
+
+		if (writer->write_diff)
+			continue;
+		code = hl_usage(err, "%s has no form for the difference of two profiles", writer->format);
+		hl_outputs_free(outputs);
+		return code;
+	}
+	*ret = outputs;
+	return 0;
+}
+
 /* Of a file that is named by its time: the host's name, safe in a path. */
 static void add_host(struct hl_str *path, const struct hl_profile *profile)
 {
@@ -125,17 +147,23 @@ static void add_host(struct hl_str *path, const struct hl_profile *profile)
 		hl_str_addc(path, isalnum((unsigned char)*c) || strchr("-_.", *c) ? *c : '_');
 }
 
-static int name_by_time(struct named_output *item, const struct hl_profile *profile, uint64_t start_ns,
-			uint64_t elapsed_ns, struct hl_err *err)
+/* What is to be written: a profile, or a comparison. */
+struct content {
+	const struct hl_profile *profile;
+	const struct hl_diff *diff;
+	uint64_t start_ns, elapsed_ns;
+};
+
+static int name_by_time(struct named_output *item, const struct content *content, struct hl_err *err)
 {
 	_cleanup_str_ struct hl_str path = { 0 };
 	char time[HL_TIME_SIZE];
 
 	hl_str_adds(&path, item->dir);
-	add_host(&path, profile);
-	hl_str_addf(&path, "-%s-%llus.%s", hl_time_file_name(start_ns, time),
-		    (unsigned long long)((elapsed_ns + HL_SECOND_NS / 2) / HL_SECOND_NS),
-		    hl_writer_extension(item->writer));
+	add_host(&path, content->profile);
+	hl_str_addf(&path, "-%s-%llus%s.%s", hl_time_file_name(content->start_ns, time),
+		    (unsigned long long)((content->elapsed_ns + HL_SECOND_NS / 2) / HL_SECOND_NS),
+		    content->diff ? ".diff" : "", hl_writer_extension(item->writer));
 	if (hl_str_status(&path))
 		return hl_err_set(err, -ENOMEM, "no memory for the name of an output");
 	item->path = TAKE_PTR(path.data);
@@ -164,24 +192,49 @@ static int name_latest(const struct named_output *item, struct hl_err *err)
 	return 0;
 }
 
-int hl_outputs_write(struct hl_outputs *outputs, const struct hl_profile *profile,
-		     const struct hl_render_options *options, uint64_t start_ns, uint64_t elapsed_ns,
-		     struct hl_err *err)
+static int write_item(struct named_output *item, const struct content *content,
+		      const struct hl_render_options *options, struct hl_err *err)
 {
 	int code = 0;
 
-	for (size_t i = 0; i < outputs->n && !code; i++) {
-		struct named_output *item = &outputs->items[i];
+	if (!item->output)
+		code = name_by_time(item, content, err);
+	if (code)
+		return code;
+	if (content->diff)
+		return item->writer->write_diff(content->diff, options, hl_output_stream(item->output), err);
+	return item->writer->write(content->profile, options, hl_output_stream(item->output), err);
+}
 
-		if (!item->output)
-			code = name_by_time(item, profile, start_ns, elapsed_ns, err);
-		if (!code)
-			code = item->writer->write(profile, options, hl_output_stream(item->output), err);
-	}
+static int write_content(struct hl_outputs *outputs, const struct content *content,
+			 const struct hl_render_options *options, struct hl_err *err)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < outputs->n && !code; i++)
+		code = write_item(&outputs->items[i], content, options, err);
 	/* All are whole before the first takes its name. */
 	for (size_t i = 0; i < outputs->n && !code; i++)
 		code = hl_output_commit(outputs->items[i].output, err);
 	return code;
+}
+
+int hl_outputs_write(struct hl_outputs *outputs, const struct hl_profile *profile,
+		     const struct hl_render_options *options, uint64_t start_ns, uint64_t elapsed_ns,
+		     struct hl_err *err)
+{
+	const struct content content = { profile, NULL, start_ns, elapsed_ns };
+
+	return write_content(outputs, &content, options, err);
+}
+
+int hl_outputs_write_diff(struct hl_outputs *outputs, const struct hl_diff *diff,
+			  const struct hl_render_options *options, struct hl_err *err)
+{
+	const struct hl_profile_meta *meta = hl_profile_meta(diff->tree);
+	const struct content content = { diff->tree, diff, meta->start_ns, meta->end_ns - meta->start_ns };
+
+	return write_content(outputs, &content, options, err);
 }
 
 bool hl_outputs_lie_elsewhere(const struct hl_outputs *outputs)

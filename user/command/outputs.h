@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "cli/cli.h"
 
+struct hl_diff;
 struct hl_profile;
 struct hl_render_options;
 
@@ -23,6 +24,13 @@ struct hl_outputs;
  */
 int hl_outputs_open(const struct hl_words *paths, const char *format, struct hl_outputs **ret,
 		    struct hl_err *err);
+
+/* The same for the comparison of two profiles, which not all formats have a form for. */
+int hl_outputs_open_diff(const struct hl_words *paths, const char *format, struct hl_outputs **ret,
+			 struct hl_err *err);
+/* Writes it to all of them. Names by time are those of the profile after. 0 or -errno. */
+int hl_outputs_write_diff(struct hl_outputs *outputs, const struct hl_diff *diff,
+			  const struct hl_render_options *options, struct hl_err *err);
 
 /* Writes all of them; @start_ns since the epoch and @elapsed_ns name the default one. 0 or -errno. */
 int hl_outputs_write(struct hl_outputs *outputs, const struct hl_profile *profile,

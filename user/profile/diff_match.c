@@ -152,6 +152,14 @@ static int get_module(struct match *m, const struct hl_frame *f, uint32_t *ret)
 	return 0;
 }
 
+/* Whether equal ids mean equal code: what was imported has no more than a file name where it has no build-id. */
+static bool is_certain(const struct hl_profile *from, struct hl_id id)
+{
+	const struct hl_binary *binary = hl_profile_binary(from, id);
+
+	return (id.lo | id.hi) && (!binary || binary->build_id_len);
+}
+
 static int note_build(struct match *m, uint32_t module, struct hl_id binary, enum hl_side side)
 {
 	struct wanted w = { .match = m, .build = { module, binary, 0 } };
@@ -210,6 +218,8 @@ static int look(struct match *m, const struct hl_profile *from, enum hl_side sid
 		if (get_module(m, f, &module) || note_build(m, module, f->binary, side) ||
 		    note_function(m, module, f))
 			return -ENOMEM;
+		if (!is_certain(from, f->binary))
+			m->modules[module].same_builds = false;
 	}
 	return 0;
 }
@@ -219,7 +229,7 @@ static void judge_modules(struct match *m)
 	for (size_t i = 0; i < m->n_builds; i++) {
 		const struct build *b = &m->builds[i];
 
-		if (b->sides != 3 || (b->binary.lo | b->binary.hi) == 0)
+		if (b->sides != 3)
 			m->modules[b->module].same_builds = false;
 	}
 }

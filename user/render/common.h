@@ -73,6 +73,11 @@ const struct hl_frame *hl_render_holder(const struct hl_profile *profile, uint32
 /* Appends the title of a page: host, start, length. */
 void hl_render_title(struct hl_str *out, const struct hl_profile *profile);
 /*
+ * Appends a fact of a header, "label    text", clean, wrapped at blanks; the lines after its first are
+ * indented.
+ */
+void hl_render_fact(struct hl_str *out, const char *label, const struct hl_str *text, size_t columns);
+/*
  * Appends the header: what was measured, how, what it cost, every loss with its count, every note. A line a
  * fact, "label    text", wrapped at @columns, clean, each ending in a newline.
  */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "profile/diff.h"
 #include "render/common.h"
 #include "render/render.h"
 
@@ -13,6 +14,9 @@
  * each level, instructions by address. The FlameGraph tools, inferno, speedscope and our own import read it:
  * they split a line at its last blank and the stack at each ';', so a name must hold neither ';' nor a
  * newline.
+ *
+ * A comparison has two counts a line, before and after, as difffolded.pl of the FlameGraph tools writes them, and
+ * an instruction's offset in its function for its address: "instruction [+0x4d] 12 15".
  *
  * Frames of different addresses can have one name, and then stacks of different nodes one text. Such nodes
  * become one line, where the first of them stands: which they are is found before anything is written, by an
@@ -30,7 +34,7 @@ static void add_escaped(struct hl_str *line, const char *clean, size_t len)
 	hl_str_add(line, clean, (size_t)(end - clean));
 }
 
-static void add_frame(struct hl_str *line, struct hl_str *name, const struct hl_frame *frame)
+static void add_frame(struct hl_str *line, struct hl_str *name, const struct hl_frame *frame, bool diff)
 {
 	hl_str_clear(name);
 	hl_render_name(name, frame);
@@ -39,15 +43,17 @@ static void add_frame(struct hl_str *line, struct hl_str *name, const struct hl_
 	else
 		add_escaped(line, name->data, name->len);
 	if (frame->kind == HL_FRAME_INSN)
-		hl_str_addf(line, " [0x%" PRIx64 "]", frame->address);
+		hl_str_addf(line, diff ? " [+0x%" PRIx64 "]" : " [0x%" PRIx64 "]",
+			    diff ? frame->offset : frame->address);
 	hl_str_adds(line, hl_render_suffix(frame));
 }
 
 /* What pass one finds: an id of each node's line, and the samples of each line at its first node. */
 struct lines {
 	struct hl_id *ids;
-	uint64_t *counts;
+	uint64_t (*counts)[2]; /* the second in a comparison alone */
 	struct hl_index first;
+	bool diff;
 };
 
 static void lines_done(struct lines *lines)
@@ -70,7 +76,7 @@ static int same_line(const void *ctx, uint32_t node)
 }
 
 /* The ids of the texts of all frames, to be released with free(). NULL without memory. */
-static struct hl_id *frame_ids(const struct hl_profile *profile)
+static struct hl_id *frame_ids(const struct hl_profile *profile, bool diff)
 {
 	uint32_t n = hl_profile_n_frames(profile);
 	_cleanup_free_ struct hl_id *ids = calloc((size_t)n + 1, sizeof(*ids));
@@ -78,7 +84,7 @@ static struct hl_id *frame_ids(const struct hl_profile *profile)
 
 	for (uint32_t i = 0; i < n && ids; i++) {
 		hl_str_clear(&text);
-		add_frame(&text, &name, hl_profile_get_frame(profile, i));
+		add_frame(&text, &name, hl_profile_get_frame(profile, i), diff);
 		if (text.failed)
 			return NULL;
 		ids[i] = hl_id_of(text.data, text.len);
@@ -90,7 +96,7 @@ static int join_lines(const struct hl_profile *profile, struct lines *ret)
 {
 	uint32_t n, i, first;
 	const struct hl_node *nodes = hl_profile_nodes(profile, &n);
-	_cleanup_free_ struct hl_id *frames = frame_ids(profile);
+	_cleanup_free_ struct hl_id *frames = frame_ids(profile, ret->diff);
 
 	ret->ids = calloc(n, sizeof(*ret->ids));
 	ret->counts = calloc(n, sizeof(*ret->counts));
@@ -101,14 +107,24 @@ static int join_lines(const struct hl_profile *profile, struct lines *ret)
 		struct wanted_line wanted = { ret->ids, hl_id_of(pair, sizeof(pair)) };
 
 		ret->ids[i] = wanted.id;
-		if (!nodes[i].self)
+		if (!nodes[i].self && !(ret->diff && nodes[i].self_weight))
 			continue;
 		first = hl_index_find(&ret->first, wanted.id.lo, same_line, &wanted);
 		if (first == HL_INDEX_NONE && hl_index_add(&ret->first, wanted.id.lo, i))
 			return -ENOMEM;
-		ret->counts[first == HL_INDEX_NONE ? i : first] += nodes[i].self;
+		first = first == HL_INDEX_NONE ? i : first;
+		ret->counts[first][0] += nodes[i].self;
+		ret->counts[first][1] += ret->diff ? nodes[i].self_weight : 0;
 	}
 	return 0;
+}
+
+static void write_counts(const struct lines *lines, uint64_t first, uint64_t second, FILE *out)
+{
+	if (lines->diff)
+		(void)fprintf(out, " %" PRIu64 " %" PRIu64 "\n", first, second);
+	else
+		(void)fprintf(out, " %" PRIu64 "\n", first);
 }
 
 static int write_lines(const struct hl_profile *profile, const struct lines *lines, FILE *out)
@@ -121,30 +137,31 @@ static int write_lines(const struct hl_profile *profile, const struct lines *lin
 
 	if (!ends)
 		return -ENOMEM;
-	if (nodes[0].self) /* an empty stack still counts */
-		(void)fprintf(out, "all %" PRIu64 "\n", nodes[0].self);
+	if (nodes[0].self || (lines->diff && nodes[0].self_weight)) { /* an empty stack still counts */
+		(void)fputs("all", out);
+		write_counts(lines, nodes[0].self, nodes[0].self_weight, out);
+	}
 	for (i = 1; i < n; i++) {
 		uint32_t depth = nodes[i].depth;
 
 		line.len = ends[depth - 1];
 		if (depth > 1)
 			hl_str_addc(&line, ';');
-		add_frame(&line, &name, hl_profile_get_frame(profile, nodes[i].frame));
+		add_frame(&line, &name, hl_profile_get_frame(profile, nodes[i].frame), lines->diff);
 		if (line.failed)
 			return -ENOMEM;
 		ends[depth] = line.len;
-		if (!lines->counts[i])
+		if (!lines->counts[i][0] && !lines->counts[i][1])
 			continue;
 		(void)fwrite(line.data, 1, line.len, out);
-		(void)fprintf(out, " %" PRIu64 "\n", lines->counts[i]);
+		write_counts(lines, lines->counts[i][0], lines->counts[i][1], out);
 	}
 	return 0;
 }
 
-static int write_folded(const struct hl_profile *profile, const struct hl_render_options *options, FILE *out,
-			struct hl_err *err)
+static int write_all(const struct hl_profile *profile, bool diff, FILE *out, struct hl_err *err)
 {
-	_cleanup_(lines_done) struct lines lines = { 0 };
+	_cleanup_(lines_done) struct lines lines = { .diff = diff };
 	int code = join_lines(profile, &lines);
 
 	if (!code)
@@ -154,8 +171,21 @@ static int write_folded(const struct hl_profile *profile, const struct hl_render
 	return hl_render_flush(out, "folded", err);
 }
 
+static int write_folded(const struct hl_profile *profile, const struct hl_render_options *options, FILE *out,
+			struct hl_err *err)
+{
+	return write_all(profile, /* diff= */ false, out, err);
+}
+
+static int write_folded_diff(const struct hl_diff *diff, const struct hl_render_options *options, FILE *out,
+			     struct hl_err *err)
+{
+	return write_all(diff->tree, /* diff= */ true, out, err);
+}
+
 const struct hl_writer hl_writer_folded = {
 	.format = "folded",
 	.summary = "one line a stack: frames joined by ';', the instruction, the samples",
 	.write = write_folded,
+	.write_diff = write_folded_diff,
 };

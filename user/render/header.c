@@ -6,8 +6,7 @@
 
 enum { LABEL_COLUMNS = 9 };
 
-/* Appends one fact, clean, wrapped at blanks; the lines after its first are indented. */
-static void add_line(struct hl_str *out, const char *label, const struct hl_str *text, size_t columns)
+void hl_render_fact(struct hl_str *out, const char *label, const struct hl_str *text, size_t columns)
 {
 	_cleanup_str_ struct hl_str clean = { 0 };
 	size_t column = LABEL_COLUMNS, from, to, width;
@@ -160,7 +159,7 @@ static bool say_losses(struct hl_str *out, struct hl_str *s, const struct hl_pro
 		hl_str_addf(s, " %s", or_unknown(loss->name));
 		if (loss->help && *loss->help)
 			hl_str_addf(s, ": %s", loss->help);
-		add_line(out, any ? "" : heads[kind], s, columns);
+		hl_render_fact(out, any ? "" : heads[kind], s, columns);
 		any = true;
 	}
 	return any;
@@ -178,7 +177,7 @@ static void say_all_losses(struct hl_str *out, struct hl_str *s, const struct hl
 	if (!say_losses(out, s, meta, HL_LOSS_LOST, due, columns)) {
 		hl_str_clear(s);
 		hl_str_adds(s, "none");
-		add_line(out, "lost", s, columns);
+		hl_render_fact(out, "lost", s, columns);
 	}
 	(void)say_losses(out, s, meta, HL_LOSS_CUT, shown, columns);
 	(void)say_losses(out, s, meta, HL_LOSS_NOTED, shown, columns);
@@ -192,32 +191,32 @@ void hl_render_header(struct hl_str *out, const struct hl_profile *profile, size
 	hl_str_addf(&s, "%s, kernel %s", or_unknown(meta->host), or_unknown(meta->kernel));
 	if (meta->cpus)
 		hl_str_addf(&s, ", %" PRIu32 " CPU%s", meta->cpus, meta->cpus == 1 ? "" : "s");
-	add_line(out, "host", &s, columns);
+	hl_render_fact(out, "host", &s, columns);
 
 	hl_str_clear(&s);
 	say_time(&s, meta);
-	add_line(out, "time", &s, columns);
+	hl_render_fact(out, "time", &s, columns);
 
 	hl_str_clear(&s);
 	say_event(&s, meta);
-	add_line(out, "event", &s, columns);
+	hl_render_fact(out, "event", &s, columns);
 
 	hl_str_clear(&s);
 	say_busy(&s, meta);
-	add_line(out, "busy", &s, columns);
+	hl_render_fact(out, "busy", &s, columns);
 
 	hl_str_clear(&s);
 	say_samples(&s, profile);
-	add_line(out, "samples", &s, columns);
+	hl_render_fact(out, "samples", &s, columns);
 
 	say_all_losses(out, &s, profile, columns);
 	for (size_t i = 0; i < meta->n_notes; i++) {
 		hl_str_clear(&s);
 		hl_str_adds(&s, meta->notes[i]);
-		add_line(out, i ? "" : "notes", &s, columns);
+		hl_render_fact(out, i ? "" : "notes", &s, columns);
 	}
 
 	hl_str_clear(&s);
 	hl_str_addf(&s, "hotleaf %s, decoders %s", or_unknown(meta->version), or_unknown(meta->decoders));
-	add_line(out, "made by", &s, columns);
+	hl_render_fact(out, "made by", &s, columns);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "render/common.h"
+#include "render/diff.h"
 #include "render/render.h"
 #include "render/table.h"
 
@@ -341,4 +342,5 @@ const struct hl_writer hl_writer_txt = {
 	.format = "txt",
 	.summary = "the header, and tables of the hottest functions and instructions",
 	.write = write_txt,
+	.write_diff = hl_diff_write_txt,
 };
