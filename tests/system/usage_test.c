@@ -52,6 +52,19 @@ HL_TEST(unknown_option_and_format)
 	CHECK(!exists("/tmp/hl-test-x.nonsense"));
 }
 
+HL_TEST(help_on_a_reason)
+{
+	int status;
+
+	CHECK(strstr(output_of(&status, "%s help '[unwind: no call]'", hotleaf()), "return address"));
+	CHECK_INT(status, 0);
+	CHECK(strstr(output_of(&status, "%s help not delivered", hotleaf()), "hypervisor"));
+	CHECK_INT(status, 0);
+	CHECK(strstr(output_of(&status, "%s help reasons", hotleaf()), "\ntable dropped\n"));
+	CHECK_INT(status, 0);
+	expect(2, "no reason \"no idea\"", "%s help no idea", hotleaf());
+}
+
 HL_TEST(unwritable_output_is_known_before_sampling)
 {
 	expect(1, "/nowhere/x.html", "%s record -d 60 -o /nowhere/x.html", hotleaf());

@@ -161,5 +161,7 @@ int hl_command_unknown(const struct hl_command *const *commands, const char *nam
 /* Writes the help of a command, or the overview of all. */
 void hl_help_command(const struct hl_command *command, FILE *out);
 void hl_help_overview(const struct hl_command *const *commands, FILE *out);
+/* Prints @text, wrapped between words, each line behind @indent spaces. */
+void hl_help_text(const char *text, size_t indent, FILE *out);
 
 #endif

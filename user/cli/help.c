@@ -112,5 +112,14 @@ void hl_help_overview(const struct hl_command *const *commands, FILE *out)
 	for (; *commands; commands++)
 		if (!(*commands)->hidden)
 			(void)fprintf(out, "  %-10s %s\n", (*commands)->name, (*commands)->summary);
-	(void)fputs("\n\"hotleaf help COMMAND\" describes one of them.\n", out);
+	(void)fputs("\n\"hotleaf help COMMAND\" describes one of them; \"hotleaf help REASON\" explains a "
+		    "loss or a mark\n"
+		    "in an output, and \"hotleaf help reasons\" lists those.\n",
+		    out);
+}
+
+void hl_help_text(const char *text, size_t indent, FILE *out)
+{
+	(void)fprintf(out, "%*s", (int)indent, "");
+	print_wrapped(out, text, indent, indent);
 }

@@ -11,11 +11,11 @@
 #include "sample/reason.h"
 #include "symd/client.h"
 
-static void add_loss(struct hl_header *h, enum hl_loss_kind kind, const char *name, const char *help,
+static void add_loss(struct hl_header *h, enum hl_loss_kind kind, const struct hl_reason *reason,
 		     uint64_t count)
 {
-	if (count)
-		h->losses[h->meta.n_losses++] = (struct hl_loss){ name, help, count, kind };
+	if (reason && count)
+		h->losses[h->meta.n_losses++] = (struct hl_loss){ reason->name, reason->help, count, kind };
 }
 
 static enum hl_loss_kind kind_of_counter(unsigned int counter)
@@ -43,61 +43,34 @@ uint64_t hl_header_lost(const struct hl_counters *counters, const struct hl_wind
 static void add_losses(struct hl_header *h, const struct hl_counters *counters, uint64_t expected,
 		       const struct hl_window *window, const struct hl_resolve_counts *counts)
 {
-	const struct hl_loss lacks[] = {
-		{ "no room in memory", "more distinct samples than hotleaf keeps in one recording",
-		  window->lost, HL_LOSS_LOST },
-		{ "stack lost", "shown without callers, as the stack map had no room", counts->stacks_lost,
-		  HL_LOSS_CUT },
-		{ "without a cgroup",
-		  "it was removed before it could be read: service, container and the like are not known",
-		  counts->no_cgroup, HL_LOSS_NOTED },
-		{ "without a name", "no symbol covers the instruction: stripped or generated code",
-		  counts->nameless, HL_LOSS_NOTED },
-		{ "file not opened",
-		  "the process ended before its file could be opened, or it is no ELF file", counts->unopened,
-		  HL_LOSS_NOTED },
-		{ "file denied", "symd, which parses files in a sandbox, failed on the file twice",
-		  counts->denied, HL_LOSS_NOTED },
-		{ "without text", "the code bytes could not be read in the interrupt, nor from the file",
-		  counts->textless, HL_LOSS_NOTED },
-		{ "undecoded", "no decoder knows the instruction: shown as bytes", counts->undecoded,
-		  HL_LOSS_NOTED },
-		{ "the file differs",
-		  "the code that ran is not what the file holds there: patched while running, or the file "
-		  "was "
-		  "written over; what is shown is what ran",
-		  counts->differs, HL_LOSS_NOTED },
-		{ "without lines", "no debug information says which source line the instruction comes from",
-		  counts->lineless, HL_LOSS_NOTED },
-		{ "without loops",
-		  "there was no code of the whole function to look for loops in, as of the kernel and of "
-		  "made code",
-		  counts->unlisted, HL_LOSS_NOTED },
-		{ "irqs were off",
-		  "taken late, where interrupts were switched on again: the time was spent before that place",
-		  counts->irqs_off, HL_LOSS_NOTED },
-	};
 	uint64_t seen = counters->value[HL_COUNTER_SEEN];
+	const struct {
+		enum hl_lack lack;
+		enum hl_loss_kind kind;
+		uint64_t count;
+	} lacks[] = {
+		{ HL_LACK_ROOM, HL_LOSS_LOST, window->lost },
+		{ HL_LACK_STACK, HL_LOSS_CUT, counts->stacks_lost },
+		{ HL_LACK_CGROUP, HL_LOSS_NOTED, counts->no_cgroup },
+		{ HL_LACK_NAME, HL_LOSS_NOTED, counts->nameless },
+		{ HL_LACK_FILE, HL_LOSS_NOTED, counts->unopened },
+		{ HL_LACK_DENIED, HL_LOSS_NOTED, counts->denied },
+		{ HL_LACK_TEXT, HL_LOSS_NOTED, counts->textless },
+		{ HL_LACK_DECODER, HL_LOSS_NOTED, counts->undecoded },
+		{ HL_LACK_SAME_BYTES, HL_LOSS_NOTED, counts->differs },
+		{ HL_LACK_LINES, HL_LOSS_NOTED, counts->lineless },
+		{ HL_LACK_LOOPS, HL_LOSS_NOTED, counts->unlisted },
+		{ HL_LACK_IRQS, HL_LOSS_NOTED, counts->irqs_off },
+	};
 
 	if (expected > seen)
-		add_loss(h, HL_LOSS_LOST, "not delivered",
-			 "due by the clock, but the interrupt did not come: the CPU was halted or taken away "
-			 "by the hypervisor, interrupts were off, or the kernel throttled the event",
-			 expected - seen);
-	for (unsigned int i = 0; i < HL_COUNTER_MAX; i++) {
-		const struct hl_reason *reason = hl_reason_of_counter(i);
-
-		if (reason)
-			add_loss(h, kind_of_counter(i), reason->name, reason->help, counters->value[i]);
-	}
-	for (unsigned int end = 0; end < HL_WALK_MAX; end++) {
-		const struct hl_reason *reason = hl_reason_of_walk((uint8_t)end);
-
-		if (reason)
-			add_loss(h, HL_LOSS_CUT, reason->name, reason->help, counts->walk[end]);
-	}
+		add_loss(h, HL_LOSS_LOST, hl_reason_of_lack(HL_LACK_DELIVERY), expected - seen);
+	for (unsigned int i = 0; i < HL_COUNTER_MAX; i++)
+		add_loss(h, kind_of_counter(i), hl_reason_of_counter(i), counters->value[i]);
+	for (unsigned int end = 0; end < HL_WALK_MAX; end++)
+		add_loss(h, HL_LOSS_CUT, hl_reason_of_walk((uint8_t)end), counts->walk[end]);
 	for (size_t i = 0; i < sizeof(lacks) / sizeof(lacks[0]); i++)
-		add_loss(h, lacks[i].kind, lacks[i].name, lacks[i].help, lacks[i].count);
+		add_loss(h, lacks[i].kind, hl_reason_of_lack(lacks[i].lack), lacks[i].count);
 }
 
 /* What --debuginfod came to, unless all was fetched. */
