@@ -113,19 +113,6 @@ static __always_inline bool calls_sigreturn(const struct scratch *s)
 	return bpf_probe_read_user(&code, sizeof(code), (void *)ip) == 0 && code == SYSCALL_CODE;
 }
 
-/* As long as the mappings stay that are remembered. */
-static __always_inline __u32 owner_stamp(const struct scratch *s)
-{
-	return s->owner_count << 1 | 1;
-}
-
-/* As long as the frame in scratch.found means the same code, and that the same rule. */
-static __always_inline __u32 caller_stamp(const struct scratch *s)
-{
-	return s->found.kind == MAPPING_FILE && !s->found.is_living ? s->owner.generation << 1
-								    : owner_stamp(s);
-}
-
 static __always_inline struct caller *caller_place(struct scratch *s, __u64 frame)
 {
 	return &s->callers[frame * 0x9e3779b97f4a7c15ULL >> (64 - CALLERS_LOG2)];
@@ -137,15 +124,14 @@ static __always_inline bool recall_caller(struct scratch *s)
 	__u64 frame = s->found.base + s->ip;
 	const struct caller *known = caller_place(s, frame);
 
-	if (known->frame != frame || s->word != 8 ||
-	    (known->stamp != caller_stamp(s) && known->stamp != owner_stamp(s)))
+	if (known->frame != frame || (known->stamp != s->found.stamp && known->stamp != s->owner_stamp))
 		return false;
 	s->rule = known->rule;
 	s->has_rule = known->has_rule;
 	return true;
 }
 
-/* Remembers it, with the rule in the scratch. */
+/* Remembers it, with the rule in the scratch, as long as @stamp says. */
 static __always_inline void remember_caller(struct scratch *s, __u32 stamp)
 {
 	__u64 frame = s->found.base + s->ip;

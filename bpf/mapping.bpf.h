@@ -216,9 +216,9 @@ static __always_inline void mapping_begin(struct scratch *s, struct mm_struct *m
 {
 	struct mapping_owner now = {
 		.mm = (__u64)mm,
-		.start_stack = BPF_CORE_READ(mm, start_stack),
-		.exec_vm = BPF_CORE_READ(mm, exec_vm),
-		.map_count = BPF_CORE_READ(mm, map_count),
+		.start_stack = mm->start_stack,
+		.exec_vm = mm->exec_vm,
+		.map_count = mm->map_count,
 		.lock_seq = read_lock_seq(mm),
 		.generation = *(volatile __u32 *)&files_generation,
 		.epoch = epoch,
@@ -234,7 +234,7 @@ static __always_inline void mapping_begin(struct scratch *s, struct mm_struct *m
 	    s->owner.epoch == now.epoch)
 		return;
 	s->owner = now;
-	s->owner_count++;
+	s->owner_stamp = (s->owner_stamp + 2) | 1;
 	for (i = 0; i < MAPPING_CACHE; i++)
 		s->cache[i].end = 0;
 }
@@ -243,6 +243,17 @@ static __always_inline void mapping_begin(struct scratch *s, struct mm_struct *m
 static __always_inline void mapping_end(const struct scratch *s)
 {
 	count_more(HL_COUNTER_MAPPING_HIT, s->n_hits);
+}
+
+/*
+ * Until when what is known of callers in scratch.found holds: as long as its file, and the table of that, mean the
+ * same, or where the code may change, or no table counts, as long as the owner of the mappings does.
+ */
+static __always_inline __u32 caller_stamp(const struct scratch *s)
+{
+	if (s->found.kind != MAPPING_FILE || s->found.is_living || s->word != 8)
+		return s->owner_stamp;
+	return s->owner.generation << 1;
 }
 
 /* Finds the mapping that covers @address, into scratch.found. Its kind, MAPPING_NONE also where none is. */
@@ -272,6 +283,7 @@ __noinline int find_mapping(__u64 address)
 	s->found.kind = MAPPING_NONE;
 	maple_find(s, address);
 	keep = describe_mapping(s, address);
+	s->found.stamp = caller_stamp(s);
 	/* A file that user space does not have yet stays out of the cache: its event may have to be repeated. */
 	if (keep || s->found.kind == MAPPING_RAW) {
 		s->cache[s->cache_next & (MAPPING_CACHE - 1)] = s->found;

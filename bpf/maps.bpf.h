@@ -133,7 +133,7 @@ struct mapping {
 	__u32 table; /* as in struct hl_file, with its head, or no pages */
 	struct hl_table_head head;
 	__u32 is_living; /* of a file: the code may change under the same file and offset */
-	__u32 reserved;
+	__u32 stamp;     /* what is known of its callers holds as long as this; see caller.bpf.h */
 };
 
 /* Which address space the cached mappings belong to; any change empties the cache. */
@@ -161,8 +161,9 @@ struct scratch {
 	struct mapping cache[MAPPING_CACHE];
 	struct mapping found;
 	__u64 cache_next;
-	__u64 owner_count; /* how often it changed */
-	__u64 n_hits;      /* lookups that needed no search in the tree */
+	__u32 owner_stamp; /* another one whenever it changed: odd */
+	__u32 reserved;
+	__u64 n_hits; /* lookups that needed no search in the tree */
 	__u64 mm;
 	__u64 vma;
 	__u64 node[NODE_WORDS];
@@ -177,7 +178,7 @@ struct scratch {
 	__u64 lacks; /* HL_WALK_NO_TABLE or _DROPPED if one was left by frame pointer for that */
 	__u64 hash;
 	__u64 slot;          /* what was read from the stack */
-	__u64 chunk_address; /* 0: none */
+	__u64 chunk_address; /* or NO_CHUNK */
 	__u32 word;          /* bytes of a stack slot: 8 or 4 */
 	__u32 bp_is_any;     /* bp may be any value that code had there: no frame saved it as its caller's */
 	__u8 chunk[CHUNK];

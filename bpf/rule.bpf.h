@@ -14,6 +14,7 @@
 #define MAX_FRAME_BYTES (8ULL << 20) /* a frame pointer further from the stack pointer is none */
 #define MAX_STACK_BYTES (1ULL << 30) /* of one frame by a table: alloca and large arrays are legal */
 #define USER_CS_32      0x23
+#define NO_CHUNK        1 /* no address of a chunk */
 
 /* uc_mcontext in struct ucontext: a struct sigcontext_64 (asm/sigcontext.h) behind flags, link and stack_t. */
 #define SIGFRAME_REGS 40
@@ -31,25 +32,29 @@ static __always_inline bool stop_walk(struct scratch *s, enum hl_walk_end end)
  * Reads the stack slot at @address into scratch.slot, through the chunk that holds it: one long read serves
  * many frames. 0: it cannot be read.
  */
-__noinline int read_slot(struct scratch *s, __u64 address)
+__noinline int fetch_slot(struct scratch *s, __u64 address)
 {
 	__u64 chunk = address & ~(__u64)(CHUNK - 1);
 
 	if (!s)
 		return 0;
 	s->slot = 0;
-	if (address & (s->word - 1))
+	if (s->word == 4 || (address & 7))
 		return bpf_probe_read_user(&s->slot, s->word == 4 ? 4 : 8, (void *)address) == 0;
-	if (chunk != s->chunk_address) {
-		s->chunk_address = 0;
-		if (bpf_probe_read_user(s->chunk, CHUNK, (void *)chunk))
-			return 0;
-		s->chunk_address = chunk;
-	}
-	if (s->word == 4)
-		s->slot = *(__u32 *)(s->chunk + (address & (CHUNK - 4)));
-	else
-		s->slot = *(__u64 *)(s->chunk + (address & (CHUNK - 8)));
+	s->chunk_address = NO_CHUNK;
+	if (bpf_probe_read_user(s->chunk, CHUNK, (void *)chunk))
+		return 0;
+	s->chunk_address = chunk;
+	s->slot = *(__u64 *)(s->chunk + (address & (CHUNK - 8)));
+	return 1;
+}
+
+/* The same without a call, where the chunk is there already. */
+static __always_inline int read_slot(struct scratch *s, __u64 address)
+{
+	if ((address & ~(__u64)(CHUNK - 1)) != s->chunk_address || (address & 7) || s->word != 8)
+		return fetch_slot(s, address);
+	s->slot = *(__u64 *)(s->chunk + (address & (CHUNK - 8)));
 	return 1;
 }
 

@@ -86,7 +86,7 @@ static __always_inline bool test_unreadable(struct scratch *s, bool by_table)
 	if (s->has_rule && s->rule.cfa_kind == HL_CFA_SIGNAL)
 		s->ip = s->caller;
 	else if (s->has_rule)
-		remember_caller(s, owner_stamp(s));
+		remember_caller(s, s->owner_stamp);
 	return false;
 }
 
@@ -108,7 +108,7 @@ static __always_inline bool test_caller(struct scratch *s, bool by_table)
 	if (!follows_call(before))
 		return test_placed(s, by_table, before >> 48);
 	find_frame_rule(s);
-	remember_caller(s, caller_stamp(s));
+	remember_caller(s, s->found.stamp);
 	return false;
 }
 
@@ -158,7 +158,7 @@ static __always_inline void walk_begin(struct scratch *s)
 	s->rbx_valid = 1;
 	s->word = (s->leaf.cs & 0xffff) == USER_CS_32 ? 4 : 8;
 	s->lacks = 0;
-	s->chunk_address = 0;
+	s->chunk_address = NO_CHUNK;
 	s->hash = stack_seed;
 	s->stack.head = (struct hl_stack_head){ .end = HL_WALK_DEPTH };
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* needs: base sample capture elf insn unwind */
 /*
- * walk: what one frame costs, all caches hot: our walk by unwind tables beside the kernel's bpf_get_stack() by
- * frame pointers, on a stack of this program (which has both), at the same depths in the same run. Each line is
- * the best of many test runs of a thousand walks. Needs root.
+ * walk: what one frame costs, all caches hot: our walk by unwind tables, and by frame pointers as in code without
+ * tables, beside the kernel's bpf_get_stack(), which has frame pointers only. On a stack of this program, which
+ * has both, at the same depths in the same run. Each line is the best of many test runs of a thousand walks. Needs
+ * root.
  */
 #include "capture/internal.h"
 
@@ -29,6 +30,7 @@ enum { RUNS = 500 };
 
 static struct walk_bpf *skel;
 static struct hl_err err;
+static uint32_t own_id; /* of this program's file */
 
 _Noreturn static void die(const char *what)
 {
@@ -58,10 +60,14 @@ static void on_listed(void *ctx, const struct hl_file_event *e)
 
 	if (dladdr((void *)(uintptr_t)getppid, &info))
 		paths[1] = info.dli_fname;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		if (paths[i] && stat(paths[i], &st) == 0 && st.st_ino == e->key.inode &&
-		    (uint64_t)st.st_size == e->key.size)
+		    (uint64_t)st.st_size == e->key.size) {
 			load_table(ctx, e->id, paths[i]);
+			if (i == 0)
+				own_id = e->id;
+		}
+	}
 }
 
 /* The programs under test see the tables that hotleaf's own code has loaded. */
@@ -133,7 +139,8 @@ __attribute__((noinline)) void run_deep(struct bpf_program *program, int depth, 
 /*
  * The same with another frame pointer to begin with: zero, as a program has that keeps frame pointers
  * throughout. The kernel's walk follows it, and ends by the fault at address zero, which under a hypervisor may
- * be dear. A frame pointer that is no user address ends it without.
+ * be dear. A frame pointer that is no user address ends it without: no program has that, but it shows what the
+ * frames alone cost.
  */
 void run_from_start(struct bpf_program *program, int depth, struct result *ret);
 long first_frame_pointer;
@@ -161,6 +168,20 @@ static struct result measure(struct bpf_program *program, run_fn run_at, uint32_
 	return best;
 }
 
+/* The same of ours, which says whether it has reached the start. */
+static struct result measure_whole(struct bpf_program *program, run_fn run_at, uint32_t frames)
+{
+	struct result result;
+
+	/* The tables have changed, which only hotleaf's own programs were told. */
+	skel->bss->files_generation++;
+	result = measure(program, run_at, frames);
+
+	if (skel->bss->end != HL_WALK_COMPLETE)
+		die("our walk did not reach the start");
+	return result;
+}
+
 static void print(struct result result)
 {
 	printf("  %8.1f (%7.0f)", result.ns / result.frames, result.ns);
@@ -182,14 +203,16 @@ int main(void)
 	if (hl_capture_list_files(capture, on_listed, capture))
 		die("cannot list the files in use");
 	share_maps(capture);
-	printf("ns a frame (a walk), hot:\nframes  %18s  %18s  %18s\n", "hotleaf's, tables", "bpf_get_stack",
-	       "without last fault");
+	printf("ns a frame (a walk), hot:\nframes  %18s  %18s  %18s  %18s\n", "tables", "frame pointers",
+	       "bpf_get_stack", "without last fault");
 	for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
 		printf("%6u", depths[i]);
-		print(measure(skel->progs.walk_ours, run_deep, depths[i]));
-		if (skel->bss->end != HL_WALK_COMPLETE)
-			die("our walk did not reach the start");
+		hl_capture_settle_file(capture, own_id, HL_TABLE_NONE);
+		load_table(capture, own_id, "/proc/self/exe");
+		print(measure_whole(skel->progs.walk_ours, run_deep, depths[i]));
+		hl_capture_settle_file(capture, own_id, HL_TABLE_NONE);
 		first_frame_pointer = 0;
+		print(measure_whole(skel->progs.walk_ours, run_from_start, depths[i]));
 		print(measure(skel->progs.walk_kernel, run_from_start, depths[i]));
 		first_frame_pointer = -1;
 		print(measure(skel->progs.walk_kernel, run_from_start, depths[i]));

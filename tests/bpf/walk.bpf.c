@@ -10,6 +10,13 @@ int test_follows_call(struct bpf_raw_tracepoint_args *ctx)
 	return follows_call(ctx->args[0]);
 }
 
+/* Arguments: an address of code, and the byte in front of it. */
+SEC("raw_tp")
+int test_placed_code(struct bpf_raw_tracepoint_args *ctx)
+{
+	return placed_code(ctx->args[0], ctx->args[1]);
+}
+
 /* Arguments: which word to set in the node, its value; or with ~0 an address and the number of pivots. */
 SEC("raw_tp")
 int test_maple_slot(struct bpf_raw_tracepoint_args *ctx)

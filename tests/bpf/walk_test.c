@@ -84,6 +84,39 @@ HL_TEST(what_looks_like_a_call_is_none)
 	CHECK(!follows("00 00 00 00 00 00 00"));
 }
 
+/*
+ * What the code of @hex is at an address that is @odd behind a multiple of 16, behind byte @before. Its bytes are
+ * what counts, not that it may be executed.
+ */
+static int placed(const char *hex, unsigned int odd, unsigned int before)
+{
+	static _Alignas(16) uint8_t code[64];
+	unsigned int byte, n = odd;
+
+	memset(code, 0x90, sizeof(code));
+	for (; sscanf(hex, "%2x", &byte) == 1; hex += hex[2] ? 3 : 2)
+		code[n++] = (uint8_t)byte;
+	return run(skel->progs.test_placed_code, (uint64_t)(uintptr_t)code + odd, before, 0);
+}
+
+HL_TEST(code_that_nobody_calls_but_that_is_returned_to)
+{
+	enum { UNKNOWN, SIGNAL, START };
+
+	set_up();
+	CHECK_INT(placed("48 c7 c0 0f 00 00 00 0f 05", 0, 0x90), SIGNAL); /* mov $15,%rax; syscall */
+	CHECK_INT(placed("b8 0f 00 00 00 0f 05", 3, 0), SIGNAL);          /* mov $15,%eax; syscall */
+	CHECK_INT(placed("b8 0e 00 00 00 0f 05", 3, 0), UNKNOWN);
+	CHECK_INT(placed("48 c7 c0 0f 00 00 00 0f 34", 0, 0), UNKNOWN);
+	CHECK_INT(placed("e8 11 22 33 44 90", 1, 0x90), START);   /* runtime.goexit */
+	CHECK_INT(placed("e8 11 22 33 44 90", 2, 0x90), UNKNOWN); /* not aligned */
+	CHECK_INT(placed("e8 11 22 33 44 90", 1, 0xc3), UNKNOWN);
+	CHECK_INT(placed("e8 11 22 33 44 c3", 1, 0x90), UNKNOWN);
+	CHECK_INT(placed("48 89 dc 48 8b 3c 24", 0, 0x90), START); /* __start_context */
+	CHECK_INT(placed("48 89 dc 5b 5d c3", 0, 0x90), UNKNOWN);
+	CHECK_INT(run(skel->progs.test_placed_code, 8, 0x90, 0), UNKNOWN); /* not to be read */
+}
+
 static void set_word(unsigned int word, uint64_t value)
 {
 	(void)run(skel->progs.test_maple_slot, word, value, 0);
