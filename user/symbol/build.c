@@ -29,7 +29,10 @@ static void builder_done(struct hl_builder *b)
 	for (i = 0; i < HL_NAME_SOURCES; i++)
 		free(b->strings[i].data);
 	hl_elf_free(b->debugdata);
-	hl_symbols_free(b->out);
+	free(b->draft.ranges);
+	free(b->draft.pieces);
+	free(b->draft.fdes);
+	free(b->draft.copied);
 }
 
 const struct hl_area *hl_area_find(const struct hl_area *areas, size_t n, uint64_t address)
@@ -97,7 +100,7 @@ static int find_areas(struct hl_builder *b)
  */
 static void load_strings(struct hl_builder *b, unsigned int source)
 {
-	const struct hl_name_table *table = &b->out->names[source];
+	const struct hl_name_table *table = &b->draft.names[source];
 	const struct hl_elf_section section = { .name = "strings",
 						.offset = table->offset,
 						.size = table->size };
@@ -208,7 +211,7 @@ static int add_symbol(void *ctx, struct hl_cursor *c)
 	}
 	type = ELF64_ST_TYPE(info);
 	if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) || index == SHN_UNDEF ||
-	    index == SHN_ABS || index == SHN_COMMON || name >= b->out->names[reader->source].size)
+	    index == SHN_ABS || index == SHN_COMMON || name >= b->draft.names[reader->source].size)
 		return 0;
 	area = hl_area_find(b->areas, b->n_areas, value);
 	if (!area)
@@ -247,7 +250,7 @@ static int read_symbols(struct hl_builder *b, const struct hl_elf *elf, uint32_t
 		length = strings->size;
 	if (length > HL_NAME_OFFSET_MAX)
 		length = HL_NAME_OFFSET_MAX;
-	b->out->names[source] = (struct hl_name_table){ elf, strings->offset, length };
+	b->draft.names[source] = (struct hl_name_table){ elf, strings->offset, length };
 	r = make_room(b, symbols->size / size);
 	if (r == 0)
 		r = hl_elf_each(elf, symbols, size, HL_SYMBOLS_MAX, add_symbol, &reader, NULL);
@@ -347,10 +350,10 @@ static void copy_name(struct hl_builder *b, uint32_t *name, size_t *at)
 	const char *text = hl_builder_name(b, *name);
 	size_t len = strnlen(text, MAX_RAW_NAME + 1);
 
-	if (!is_copied(*name, b->out->all_copied))
+	if (!is_copied(*name, b->draft.all_copied))
 		return;
-	memcpy(b->out->copied + *at, text, len);
-	b->out->copied[*at + len] = '\0';
+	memcpy(b->draft.copied + *at, text, len);
+	b->draft.copied[*at + len] = '\0';
 	*name = (*name & ~HL_NAME_OFFSET_MAX) | (uint32_t)*at;
 	*at += len + 1;
 }
@@ -358,7 +361,7 @@ static void copy_name(struct hl_builder *b, uint32_t *name, size_t *at)
 /* The bytes that copies take, counted until they are more than @limit. */
 static size_t count_copies(struct hl_builder *b, bool all, size_t limit)
 {
-	const struct hl_symbols *s = b->out;
+	const struct hl_draft *s = &b->draft;
 	size_t total = 0, i;
 
 	for (i = 0; i < s->n_ranges && total <= limit; i++)
@@ -374,7 +377,7 @@ static size_t count_copies(struct hl_builder *b, bool all, size_t limit)
  */
 static int copy_names(struct hl_builder *b)
 {
-	struct hl_symbols *s = b->out;
+	struct hl_draft *s = &b->draft;
 	size_t total = count_copies(b, true, COPIED_NAMES), at = 0, i;
 
 	s->all_copied = total > 0 && total <= COPIED_NAMES;
@@ -391,16 +394,6 @@ static int copy_names(struct hl_builder *b)
 	for (i = 0; i < s->n_pieces; i++)
 		copy_name(b, &s->pieces[i].name, &at);
 	return 0;
-}
-
-static void give_back(void *items, size_t *cap, size_t n, size_t size)
-{
-	void *less = n ? realloc(*(void **)items, n * size) : NULL;
-
-	if (!less)
-		return;
-	*(void **)items = less;
-	*cap = n;
 }
 
 static int build(struct hl_builder *b)
@@ -436,16 +429,14 @@ int hl_symbols_new(const struct hl_elf *elf, const struct hl_elf *debug, struct 
 		   struct hl_err *err)
 {
 	_cleanup_(builder_done) struct hl_builder b = { .elf = elf, .debug = debug };
-	int r;
+	_cleanup_free_ uint8_t *bytes = NULL;
+	size_t len = 0;
+	int r = build(&b);
 
-	b.out = calloc(1, sizeof(*b.out));
-	r = b.out ? build(&b) : -ENOMEM;
-	if (r < 0)
-		return hl_err_errno(err, r, "'%s': cannot build the table of functions", hl_elf_name(elf));
-	/* What was there is in the copies; the file goes. */
-	b.out->names[HL_NAME_DEBUGDATA].elf = NULL;
-	give_back(&b.out->ranges, &b.out->cap_ranges, b.out->n_ranges, sizeof(*b.out->ranges));
-	give_back(&b.out->pieces, &b.out->cap_pieces, b.out->n_pieces, sizeof(*b.out->pieces));
-	*ret = TAKE_PTR(b.out);
-	return 0;
+	if (r == 0)
+		r = hl_draft_pack(&b.draft, elf, &bytes, &len);
+	if (r == 0)
+		r = hl_symbols_take(&bytes, len, elf, debug, ret);
+	return r < 0 ? hl_err_errno(err, r, "'%s': cannot build the table of functions", hl_elf_name(elf))
+		     : 0;
 }

@@ -86,6 +86,6 @@ int hl_builder_open_debugdata(struct hl_builder *b)
 		return 0;
 	r = open_expanded(b->elf, section, &b->debugdata);
 	if (r < 0 && r != -ENOMEM)
-		b->out->refused |= HL_SYMBOLS_REFUSED_DEBUGDATA;
+		b->draft.refused |= HL_SYMBOLS_REFUSED_DEBUGDATA;
 	return r == -ENOMEM ? r : 0;
 }

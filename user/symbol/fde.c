@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "elf/cfi.h"
+#include "symbol/symbol.h"
 
 /* The bounds of functions, from the FDEs of .eh_frame, which nearly all code has, stripped or not. */
 
@@ -20,7 +21,7 @@ struct bounds {
 };
 
 /* Reads the FDEs of code, each cut at the end of its area. */
-static int read_bounds(const struct hl_builder *b, struct hl_cfi *cfi, struct bounds **ret, size_t *ret_n)
+static int read_bounds(struct hl_builder *b, struct hl_cfi *cfi, struct bounds **ret, size_t *ret_n)
 {
 	_cleanup_free_ struct bounds *bounds = NULL;
 	const struct hl_area *area;
@@ -30,8 +31,12 @@ static int read_bounds(const struct hl_builder *b, struct hl_cfi *cfi, struct bo
 
 	while ((r = hl_cfi_next(cfi, &fde)) > 0) {
 		area = hl_area_find(b->areas, b->n_areas, fde.start);
-		if (!area || fde.start - b->areas[0].start > UINT32_MAX)
+		if (!area)
 			continue;
+		if (fde.start - b->areas[0].start > UINT32_MAX) {
+			b->draft.refused |= HL_SYMBOLS_REFUSED_FAR;
+			continue;
+		}
 		r = hl_grow(&bounds, &cap, n + 1, sizeof(*bounds), MAX_FDES);
 		if (r < 0)
 			break;
@@ -52,7 +57,7 @@ int hl_builder_read_fdes(struct hl_builder *b)
 {
 	_cleanup_(hl_cfi_freep) struct hl_cfi *cfi = NULL;
 	_cleanup_free_ struct bounds *bounds = NULL;
-	struct hl_symbols *s = b->out;
+	struct hl_draft *s = &b->draft;
 	size_t n = 0, i;
 	int r;
 
@@ -80,7 +85,7 @@ int hl_builder_read_fdes(struct hl_builder *b)
 	return 0;
 }
 
-bool hl_symbols_find_fde(const struct hl_symbols *s, uint64_t address, uint64_t *ret_start, uint64_t *ret_end)
+bool hl_draft_find_fde(const struct hl_draft *s, uint64_t address, uint64_t *ret_start, uint64_t *ret_end)
 {
 	size_t low = 0, high = s->n_fdes, mid;
 	uint64_t at = address - s->fde_base;

@@ -224,7 +224,7 @@ static int try_table(struct hl_builder *b, uint64_t offset, uint64_t address, ui
 		return r;
 	if (n == 0)
 		return 0;
-	b->out->names[HL_NAME_GO] = (struct hl_name_table){ b->elf, offset + t.names, t.names_size };
+	b->draft.names[HL_NAME_GO] = (struct hl_name_table){ b->elf, offset + t.names, t.names_size };
 	return 1;
 }
 

@@ -120,7 +120,7 @@ static bool read_dynamic_name(const struct hl_builder *b, uint64_t index, uint32
 	    hl_elf_read(b->elf, symbols->offset + index * size, name, sizeof(name)) < 0)
 		return false;
 	offset = hl_cursor_u32(&c);
-	if (offset == 0 || offset >= b->out->names[HL_NAME_DYNSYM].size)
+	if (offset == 0 || offset >= b->draft.names[HL_NAME_DYNSYM].size)
 		return false;
 	*ret = HL_NAME(HL_NAME_DYNSYM, offset);
 	return true;

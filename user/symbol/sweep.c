@@ -32,7 +32,7 @@ struct sweep {
 static int emit(struct sweep *w, uint64_t end)
 {
 	const struct open_symbol *top = &w->stack[w->depth - 1];
-	struct hl_symbols *out = w->b->out;
+	struct hl_draft *out = &w->b->draft;
 	uint32_t name = top->cand->name;
 	int r;
 
@@ -83,7 +83,7 @@ static uint64_t end_of(const struct hl_builder *b, size_t i)
 	end = area ? area->end : cand->address + 1;
 	if (i + 1 < b->n && b->cands[i + 1].address < end)
 		end = b->cands[i + 1].address;
-	if (hl_symbols_find_fde(b->out, cand->address, &start, &fde_end) && fde_end < end)
+	if (hl_draft_find_fde(&b->draft, cand->address, &start, &fde_end) && fde_end < end)
 		end = fde_end;
 	return end - cand->address > UINT32_MAX ? cand->address + UINT32_MAX : end;
 }
@@ -109,7 +109,7 @@ static int open_symbol(struct sweep *w, size_t i)
 }
 
 /* Leaves only the FDEs of which some code has no name. */
-static void drop_named_fdes(struct hl_symbols *s)
+static void drop_named_fdes(struct hl_draft *s)
 {
 	size_t i, k = 0, kept = 0;
 
@@ -128,12 +128,6 @@ static void drop_named_fdes(struct hl_symbols *s)
 			s->fdes[kept++] = s->fdes[i];
 	}
 	s->n_fdes = kept;
-	if (kept) {
-		struct hl_fde *less = realloc(s->fdes, kept * sizeof(*less));
-
-		if (less)
-			s->fdes = less;
-	}
 }
 
 int hl_builder_sweep(struct hl_builder *b)
@@ -148,6 +142,6 @@ int hl_builder_sweep(struct hl_builder *b)
 		r = close_until(&w, UINT64_MAX);
 	free(w.stack);
 	if (r == 0)
-		drop_named_fdes(b->out);
+		drop_named_fdes(&b->draft);
 	return r;
 }

@@ -24,7 +24,18 @@ struct hl_symbols;
  */
 int hl_symbols_new(const struct hl_elf *elf, const struct hl_elf *debug, struct hl_symbols **ret,
 		   struct hl_err *err);
+/*
+ * The same from the @len bytes at @bytes, aligned to 8, which such a table consists of: see
+ * hl_symbols_bytes(). They stay the caller's and must outlive it. -EBADMSG: they are damaged.
+ */
+int hl_symbols_open(const void *bytes, size_t len, const struct hl_elf *elf, const struct hl_elf *debug,
+		    struct hl_symbols **ret, struct hl_err *err);
 void hl_symbols_free(struct hl_symbols *symbols);
+
+/* All of the table, without pointers, for as long as it lives: to be kept, and opened again. */
+const void *hl_symbols_bytes(const struct hl_symbols *symbols, size_t *ret_len);
+/* From now on @debug is the debug file. */
+void hl_symbols_set_debug(struct hl_symbols *symbols, const struct hl_elf *debug);
 
 /* Named ranges, bytes of memory, and whether names are read from the file when they are asked for. */
 size_t hl_symbols_count(const struct hl_symbols *symbols);
@@ -33,6 +44,7 @@ bool hl_symbols_need_file(const struct hl_symbols *symbols);
 /* Sources that were there and were not used, being damaged or too large: HL_SYMBOLS_REFUSED_. */
 unsigned int hl_symbols_refused(const struct hl_symbols *symbols);
 #define HL_SYMBOLS_REFUSED_DEBUGDATA 1u /* .gnu_debugdata */
+#define HL_SYMBOLS_REFUSED_FAR       2u /* functions more than 4 GiB behind the first */
 
 struct hl_symbol {
 	uint64_t start, size; /* of the whole function, ELF addresses */

@@ -11,6 +11,7 @@
 struct hl_elf;
 struct hl_elf_section;
 struct hl_err;
+struct hl_symbols;
 
 /* A name: where it comes from, and an offset there; bit 31 says that "@plt" is appended. */
 enum hl_name_source {
@@ -30,7 +31,7 @@ enum hl_name_source {
 
 #define HL_SYMBOLS_MAX (16u << 20)
 
-/* A stretch of code without a boundary in it. */
+/* A stretch of code without a boundary in it, while the table is made. */
 struct hl_range {
 	uint64_t start;
 	uint32_t size;
@@ -44,7 +45,7 @@ struct hl_piece {
 	uint32_t name;
 };
 
-/* Bounds of a function, relative to hl_symbols.fde_base. */
+/* Bounds of a function, relative to hl_draft.fde_base. */
 struct hl_fde {
 	uint32_t start, size;
 };
@@ -54,7 +55,8 @@ struct hl_name_table {
 	uint64_t offset, size;    /* of the string section in the file */
 };
 
-struct hl_symbols {
+/* The table while it is made; image.h has the finished one. */
+struct hl_draft {
 	struct hl_range *ranges;
 	size_t n_ranges, cap_ranges;
 	struct hl_piece *pieces;
@@ -88,7 +90,7 @@ struct hl_area {
 struct hl_builder {
 	const struct hl_elf *elf, *debug;
 	struct hl_elf *debugdata; /* the file in .gnu_debugdata, or NULL */
-	struct hl_symbols *out;
+	struct hl_draft draft;
 	struct hl_cand *cands;
 	size_t n, cap;
 	struct hl_area *areas;
@@ -139,9 +141,16 @@ int hl_builder_read_fdes(struct hl_builder *b);
 int hl_builder_sweep(struct hl_builder *b);
 
 /* The FDE that covers @address, with its bounds, or false. */
-bool hl_symbols_find_fde(const struct hl_symbols *s, uint64_t address, uint64_t *ret_start,
-			 uint64_t *ret_end);
-/* The last range that starts at or before @address, or NULL. */
-const struct hl_range *hl_symbols_find_range(const struct hl_symbols *s, uint64_t address);
+bool hl_draft_find_fde(const struct hl_draft *draft, uint64_t address, uint64_t *ret_start,
+		       uint64_t *ret_end);
+
+/*
+ * The finished table, an image, of the file @running; to be released with free(). What lies more than 4 GiB
+ * behind its first function is left out, and marked as HL_SYMBOLS_REFUSED_FAR. 0 or -ENOMEM.
+ */
+int hl_draft_pack(const struct hl_draft *draft, const struct hl_elf *running, uint8_t **ret, size_t *ret_len);
+/* The object around such a table, which it owns from then on. 0 or -ENOMEM. */
+int hl_symbols_take(uint8_t **bytes, size_t len, const struct hl_elf *elf, const struct hl_elf *debug,
+		    struct hl_symbols **ret);
 
 #endif
