@@ -13,15 +13,18 @@
 
 #include <linux/types.h>
 
-#define HL_SYMD_VERSION 1
+#define HL_SYMD_VERSION 2
 
 enum hl_symd_type {
 	/*
-	 * File `file` becomes known. Descriptor 0: the running ELF file. Reply payload: one hl_symd_file.
-	 * Payload of the request: none.
+	 * File `file` becomes known. Descriptor 0: the running ELF file. Reply payload: one hl_symd_file, and
+	 * with HL_SYMD_WANT_TABLE the table of its functions behind it. Payload of the request: none.
 	 */
 	HL_SYMD_ADD_FILE = 1,
-	/* Descriptor 0: a separate debug file of `file`; refused unless it belongs to the same build. */
+	/*
+	 * Descriptor 0: a separate debug file of `file`; refused unless it belongs to the same build. Reply
+	 * payload with HL_SYMD_WANT_TABLE: the table of functions of both.
+	 */
 	HL_SYMD_ADD_DEBUG = 2,
 	/* Descriptor 0: /proc/kallsyms. Replaces what was known of the kernel. */
 	HL_SYMD_ADD_KALLSYMS = 3,
@@ -73,6 +76,17 @@ enum hl_symd_type {
 	 * SHA-256. -E2BIG: more than 512 MiB in a file.
 	 */
 	HL_SYMD_CONTENT = 14,
+	/*
+	 * As ADD_FILE, but nothing of the file is read until something is asked for that needs it: what its
+	 * names are an ADD_NAMES tells. With HL_SYMD_OF_DEBUG it is the debug file of `file`. No reply payload.
+	 */
+	HL_SYMD_ADD_UNREAD = 15,
+	/*
+	 * What an ADD_FILE, or an ADD_DEBUG, of `file` returned before. Descriptor 0: a regular file that has it,
+	 * an hl_symd_file and a table, and that nobody changes. Payload: one hl_symd_extent, where it stands. Reply
+	 * payload: the hl_symd_file. -EBADMSG: damaged.
+	 */
+	HL_SYMD_ADD_NAMES = 16,
 };
 
 #define HL_SYMD_CONTENT_ID 16
@@ -88,7 +102,8 @@ struct hl_symd_request {
 #define HL_SYMD_INTEL        1u     /* RESOLVE, LIST: Intel syntax instead of AT&T */
 #define HL_SYMD_WANT_INLINES 0x100u /* RESOLVE: inlined functions */
 #define HL_SYMD_WANT_LINES   0x200u /* RESOLVE: file and line */
-#define HL_SYMD_WANT_TABLE   0x400u /* LINES: return the table, to be kept */
+#define HL_SYMD_WANT_TABLE   0x400u /* ADD_FILE, ADD_DEBUG, LINES: return the table, to be kept */
+#define HL_SYMD_OF_DEBUG     0x800u /* ADD_UNREAD */
 
 struct hl_symd_reply {
 	__s32 status; /* 0 or a negative errno; then `error` says what, in one sentence */
@@ -99,6 +114,7 @@ struct hl_symd_reply {
 
 struct hl_symd_segment {
 	__u64 address, offset, size; /* ELF address, place in the file, bytes in memory */
+	__u64 file_size;             /* bytes in the file */
 };
 
 #define HL_SYMD_SEGMENTS_MAX 32
@@ -119,6 +135,12 @@ struct hl_symd_file {
 };
 
 #define HL_SYMD_REFUSED_DEBUGDATA 1u /* .gnu_debugdata, damaged or too large */
+#define HL_SYMD_REFUSED_FAR       2u /* functions more than 4 GiB behind the first */
+
+struct hl_symd_extent {
+	__u64 offset; /* a multiple of 8 */
+	__u64 length;
+};
 
 enum hl_symd_map_kind {
 	HL_SYMD_PERF_MAP = 0,

@@ -441,7 +441,7 @@ HL_TEST(a_server_that_does_not_greet_is_said)
 	struct hl_err err = { "" };
 
 	CHECK(!hl_symd_new_with(&options, &err));
-	CHECK_STR(err.text, "cannot start symd: it speaks version 2, not 1");
+	CHECK_STR(err.text, "cannot start symd: it speaks version 3, not 2");
 	options.command = "absent";
 	CHECK(!hl_symd_new_with(&options, &err));
 	CHECK_STR(err.text, "cannot start symd: it ended");

@@ -202,15 +202,14 @@ void hl_output_free(struct hl_output *output)
 	free(output);
 }
 
-int hl_read_file_at(int dirfd, const char *path, size_t limit, char **ret, size_t *ret_len)
+int hl_read_fd(int fd, size_t limit, char **ret, size_t *ret_len)
 {
-	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	_cleanup_free_ char *bytes = NULL;
 	size_t len = 0, cap = 0, first = limit < 4096 ? limit + 2 : 4096;
 	struct stat st;
 	int r;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fstat(fd, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return S_ISDIR(st.st_mode) ? -EISDIR : -EMEDIUMTYPE;
@@ -237,4 +236,11 @@ int hl_read_file_at(int dirfd, const char *path, size_t limit, char **ret, size_
 	if (ret_len)
 		*ret_len = len;
 	return 0;
+}
+
+int hl_read_file_at(int dirfd, const char *path, size_t limit, char **ret, size_t *ret_len)
+{
+	_cleanup_close_ int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	return fd < 0 ? -errno : hl_read_fd(fd, limit, ret, ret_len);
 }

@@ -40,5 +40,7 @@ HL_DEFINE_CLEANUP(struct hl_output, hl_output_free)
  * for: -EMEDIUMTYPE for a FIFO or a device. 0, -EFBIG, -ENOMEM, or as open(2) and read(2).
  */
 int hl_read_file_at(int dirfd, const char *path, size_t limit, char **ret, size_t *ret_len);
+/* The same of the file at @fd, from its position on. */
+int hl_read_fd(int fd, size_t limit, char **ret, size_t *ret_len);
 
 #endif

@@ -217,6 +217,7 @@ static int begin(struct run *run, struct hl_err *err)
 	struct hl_keeper_options keeper = {
 		.elsewhere = plan->elsewhere,
 		.symd = &plan->names,
+		.cache = plan->cache,
 		.event = &plan->event,
 		.frequency = c->frequency,
 		.intel = c->syntax == HL_SYNTAX_INTEL,

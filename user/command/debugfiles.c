@@ -16,13 +16,14 @@
 #include "process/debug.h"
 #include "process/debuginfod.h"
 #include "process/files.h"
-#include "symd/client.h"
+#include "symd/client_cached.h"
 
 /* There are no more places below one root than this. */
 enum { MAX_PLACES = 8 };
 
 struct search {
 	struct hl_symd *symd;
+	struct hl_cache *cache;
 	uint32_t id;
 	const struct hl_symd_file *about;
 	const struct hl_open_file *file;
@@ -64,7 +65,7 @@ static bool search_root(struct search *s, int root, bool by_link)
 			refuse(s, "it is no regular file");
 		if (fd < 0)
 			return false;
-		code = hl_symd_add_debug(s->symd, s->id, fd, &err);
+		code = hl_symd_add_debug_cached(s->symd, s->cache, s->id, s->about, fd, &err);
 		if (!code)
 			return true;
 		refuse(s, code == -ESTALE ? "it is of another build" : err.text);
@@ -94,7 +95,7 @@ static int add_lack(struct hl_debug_lacks *lacks, const struct search *s, bool h
 	if (code)
 		return code;
 	lack = &lacks->items[lacks->n++];
-	*lack = (struct hl_debug_lack){ .id = s->id, .refused = s->refused };
+	*lack = (struct hl_debug_lack){ .id = s->id, .about = s->about, .refused = s->refused };
 	/* No server knows what the kernel maps, which is no file. */
 	if (s->file && s->about->build_id_len <= sizeof(lack->build_id))
 		lack->build_id_len = s->about->build_id_len;
@@ -105,15 +106,16 @@ static int add_lack(struct hl_debug_lacks *lacks, const struct search *s, bool h
 	return 0;
 }
 
-int hl_debug_file_add(struct hl_symd *symd, uint32_t id, const struct hl_symd_file *about,
-		      const struct hl_open_file *file, struct hl_debug_lacks *lacks,
-		      struct hl_debug_counts *counts)
+int hl_debug_file_add(struct hl_symd *symd, struct hl_cache *cache, uint32_t id,
+		      const struct hl_symd_file *about, const struct hl_open_file *file,
+		      struct hl_debug_lacks *lacks, struct hl_debug_counts *counts)
 {
 	_cleanup_close_ int own_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct search s = { .symd = symd, .id = id, .about = about, .file = file, .own_root = own_root };
+	struct search s = { symd, cache, id, about, file, .own_root = own_root };
 	bool has_link = about->debuglink[0] && file && file->has_path;
 
 	counts->damaged += (about->refused & HL_SYMD_REFUSED_DEBUGDATA) != 0;
+	counts->far += (about->refused & HL_SYMD_REFUSED_FAR) != 0;
 	if (about->has_symtab || own_root < 0)
 		return 0;
 	if (about->build_id_len && search_roots(&s, false))
@@ -162,8 +164,8 @@ static void count_unfetched(struct hl_debug_counts *counts, const struct hl_file
 }
 
 /* True if symd has the debug file now. */
-static bool fetch_one(struct hl_symd *symd, const struct hl_files *files, const struct hl_debug_lack *lack,
-		      uint32_t ms, struct hl_debug_counts *counts)
+static bool fetch_one(struct hl_symd *symd, struct hl_cache *cache, const struct hl_files *files,
+		      const struct hl_debug_lack *lack, uint32_t ms, struct hl_debug_counts *counts)
 {
 	struct hl_err err = { "" };
 	_cleanup_close_ int fd = hl_debuginfod_fetch(lack->build_id, lack->build_id_len, ms, &err);
@@ -172,7 +174,7 @@ static bool fetch_one(struct hl_symd *symd, const struct hl_files *files, const 
 		counts->unknown++;
 	} else if (fd == -EDESTADDRREQ || fd == -ENOSYS || fd == -EPERM) {
 		(void)snprintf(counts->fetch_error, sizeof(counts->fetch_error), "%.159s", err.text);
-	} else if (fd < 0 || hl_symd_add_debug(symd, lack->id, fd, &err)) {
+	} else if (fd < 0 || hl_symd_add_debug_cached(symd, cache, lack->id, lack->about, fd, &err)) {
 		count_unfetched(counts, files, lack, err.text);
 	} else {
 		counts->fetched++;
@@ -181,8 +183,8 @@ static bool fetch_one(struct hl_symd *symd, const struct hl_files *files, const 
 	return false;
 }
 
-void hl_debug_files_fetch(struct hl_symd *symd, const struct hl_files *files, struct hl_debug_lacks *lacks,
-			  uint32_t ms, struct hl_debug_counts *counts)
+void hl_debug_files_fetch(struct hl_symd *symd, struct hl_cache *cache, const struct hl_files *files,
+			  struct hl_debug_lacks *lacks, uint32_t ms, struct hl_debug_counts *counts)
 {
 	uint64_t start_ns = hl_monotonic_ns(), spent_ms;
 	size_t kept = 0;
@@ -195,7 +197,8 @@ void hl_debug_files_fetch(struct hl_symd *symd, const struct hl_files *files, st
 		spent_ms = (hl_monotonic_ns() - start_ns) / 1000000;
 		if (lack->build_id_len && !counts->fetch_error[0]) {
 			if (spent_ms < ms)
-				fetched = fetch_one(symd, files, lack, (uint32_t)(ms - spent_ms), counts);
+				fetched = fetch_one(symd, cache, files, lack, (uint32_t)(ms - spent_ms),
+						    counts);
 			else
 				count_unfetched(counts, files, lack, "the time was over before its turn");
 		}

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "command/header.h"
+#include "base/log.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/log.h"
 #include "command/kernel_names.h"
 #include "insn/insn.h"
 #include "process/cgroup.h"
 #include "sample/reason.h"
 #include "symd/client.h"
+#include "symd/client_cache.h"
 
 static void add_loss(struct hl_header *h, enum hl_loss_kind kind, const struct hl_reason *reason,
 		     uint64_t count)
@@ -118,6 +121,13 @@ static void add_name_notes(struct hl_header *h, const struct hl_resolve_counts *
 			       debug->damaged);
 		hl_header_note(h, h->damaged_note);
 	}
+	if (debug->far) {
+		(void)snprintf(h->far_note, sizeof(h->far_note),
+			       "files with functions more than 4 GiB apart, of which those behind have no "
+			       "names: %u",
+			       debug->far);
+		hl_header_note(h, h->far_note);
+	}
 	if (hl_code_names_note(&counts->code_names, h->code_note, sizeof(h->code_note)))
 		hl_header_note(h, of_many ? "some names of generated code are lost" : h->code_note);
 	if (debug->missing && counts->nameless) {
@@ -225,6 +235,10 @@ static void note_symd(struct hl_header *h, const struct hl_header_facts *facts)
 	if (facts->session)
 		hl_session_symd_stats(facts->session, &tables_symd);
 	hl_symd_stats(facts->names, &names_symd);
+	hl_debug("symbol",
+		 "parsed for tables %llu times, for names and lines %llu times; taken from the cache: %llu",
+		 (unsigned long long)tables_symd.parsed, (unsigned long long)names_symd.parsed,
+		 (unsigned long long)names_symd.restored);
 	if (tables_symd.failures + names_symd.failures + names_symd.unanswered == 0)
 		return;
 	if (facts->of_many) {
@@ -242,6 +256,22 @@ static void note_symd(struct hl_header *h, const struct hl_header_facts *facts)
 		       (unsigned long long)tables_symd.denied, (unsigned long long)names_symd.denied,
 		       (unsigned long long)names_symd.unanswered);
 	hl_header_note(h, h->symd_note);
+}
+
+static void note_cache(struct hl_header *h, struct hl_cache *cache)
+{
+	struct hl_cache_stats stats = { 0 };
+
+	if (cache)
+		hl_cache_stats(cache, &stats);
+	if (stats.damaged + stats.failed == 0)
+		return;
+	(void)snprintf(h->cache_note, sizeof(h->cache_note),
+		       "entries of the cache that were damaged, or another version's, and were made anew: "
+		       "%llu; that "
+		       "could not be written: %llu",
+		       (unsigned long long)stats.damaged, (unsigned long long)stats.failed);
+	hl_header_note(h, h->cache_note);
 }
 
 /* What --where and --exclude left out, and what is not known of containers. */
@@ -320,6 +350,7 @@ void hl_header_fill(struct hl_header *h, const struct hl_header_facts *facts)
 	add_name_notes(h, facts->counts, facts->kernel, facts->of_many);
 	note_moved(h, facts);
 	note_symd(h, facts);
+	note_cache(h, facts->cache);
 	if (!facts->of_many)
 		add_lines_notes(h, &facts->counts->lines);
 	note_selection(h, facts->counts, facts->session ? hl_session_cgroups(facts->session) : NULL);

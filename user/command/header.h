@@ -8,6 +8,7 @@
 #include "command/session.h"
 #include "profile/profile.h"
 
+struct hl_cache;
 struct hl_kernel_names;
 struct hl_symd;
 
@@ -19,7 +20,7 @@ struct hl_header {
 	char host[256], kernel[256], walk_note[400], room_note[200], moved_note[200];
 	char refused_note[400], missing_note[400], damaged_note[120], kernel_note[400], symd_note[300];
 	char lines_note[640], lines_missing_note[400], code_note[700], fetch_note[560];
-	char selection_note[160], containers_note[400];
+	char selection_note[160], containers_note[400], cache_note[160], far_note[120];
 };
 
 /* What a recording, or a part of one, knows about itself. */
@@ -32,6 +33,7 @@ struct hl_header_facts {
 	const struct hl_resolve_counts *counts;
 	const struct hl_kernel_names *kernel;
 	const struct hl_symd *names;
+	struct hl_cache *cache;        /* NULL: none, or it is told of elsewhere */
 	struct hl_capture_stats stats; /* of this time only */
 	struct hl_session_times times;
 	uint64_t moved_refused; /* of hl_session_moved_code(), in this time */

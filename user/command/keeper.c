@@ -112,6 +112,7 @@ static int name_samples(struct hl_keeper *k, const struct hl_kept *kept, struct 
 		.moved = kept->moved,
 		.until_ns = kept->end_monotonic_ns,
 		.symd = k->symd,
+		.cache = k->options.cache,
 		.kernel = &k->kernel,
 		.instructions = true,
 		.intel = k->options.intel,

@@ -11,6 +11,7 @@
 #include "sample/align.h"
 #include "sample/window.h"
 
+struct hl_cache;
 struct hl_code_files;
 struct hl_event_choice;
 struct hl_moved_code;
@@ -30,6 +31,7 @@ struct hl_keeper_options {
 	bool intel;
 	bool elsewhere; /* the store is another user's */
 	const struct hl_symd_options *symd;
+	struct hl_cache *cache; /* of names; NULL: none */
 	struct hl_store *store; /* the thread's while it runs */
 };
 

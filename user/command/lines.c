@@ -136,9 +136,16 @@ static void read_one(const struct reader *r, uint64_t left_ms)
 	struct hl_symd_wants wants = { .items = NULL };
 	struct hl_symd_lines lines = { 0 };
 	struct hl_err err = { "" };
-	int code = hl_symd_find_wanted(r->symd, r->id, &limits, &wants, &err);
+	int code = hl_symd_restore_lines(r->symd, r->cache, r->id, &lines, &err);
 
-	if (!code) {
+	if (code == -ENOENT) {
+		code = hl_symd_find_wanted(r->symd, r->id, &limits, &wants, &err);
+		/* That it has none is to be kept. */
+		code = code == -ENODATA ? 0 : code;
+		if (!code)
+			code = -ENOENT;
+	}
+	if (code == -ENOENT) {
 		add_wanted(r, &wants);
 		code = hl_symd_lines_cached(r->symd, wants.head.n ? NULL : r->cache, r->id, r->file->fd,
 					    &limits, &lines, &err);

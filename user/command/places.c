@@ -22,6 +22,7 @@
 #include "process/vdso.h"
 #include "profile/profile.h"
 #include "symd/client.h"
+#include "symd/client_cached.h"
 
 enum { BATCH = 4096, PLACES_LIMIT = 16 << 20 };
 
@@ -189,7 +190,7 @@ static int add_file(const struct hl_resolve *resolve, struct hl_profile *profile
 		ret->module = id == HL_FILE_VDSO ? "[vdso]" : "[vdso32]";
 	if (fd < 0)
 		return 0;
-	code = hl_symd_add_file(resolve->symd, id, fd, &ret->about, &err);
+	code = hl_symd_add_file_cached(resolve->symd, resolve->cache, id, fd, &ret->about, &err);
 	ret->denied = code == -ENOTRECOVERABLE || code == -EPROTO;
 	if (code) {
 		hl_debug("symbol", "'%s': %s", ret->module ? ret->module : "?", err.text);
@@ -197,7 +198,7 @@ static int add_file(const struct hl_resolve *resolve, struct hl_profile *profile
 	}
 	ret->known = true;
 	memcpy(&ret->binary, ret->about.binary_id, sizeof(ret->binary));
-	code = hl_debug_file_add(resolve->symd, id, &ret->about, file, lacks, counts);
+	code = hl_debug_file_add(resolve->symd, resolve->cache, id, &ret->about, file, lacks, counts);
 	return code ? code : keep_binary(profile, &ret->about, id, ret->binary);
 }
 
@@ -247,7 +248,7 @@ static int fetch_debug_files(struct hl_places *places, struct hl_debug_lacks *la
 	for (size_t i = 0; weights && i < lacks->n; i++)
 		lacks->items[i].samples = weights[lacks->items[i].id];
 	if (weights)
-		hl_debug_files_fetch(r->symd, r->files, lacks, r->debuginfod_ms, &places->debug);
+		hl_debug_files_fetch(r->symd, r->cache, r->files, lacks, r->debuginfod_ms, &places->debug);
 	hl_debug_lacks_finish(lacks, r->files, &places->debug);
 	return wanted && !weights ? -ENOMEM : 0;
 }

@@ -175,8 +175,8 @@ static void open_cache(struct hl_recording *run)
 	struct hl_err err = { "" };
 
 	if (hl_recording_open_cache(run->config, &run->cache, &err))
-		(void)snprintf(run->cache_note, sizeof(run->cache_note),
-			       "unwind tables and debug information are read anew each time: %s", err.text);
+		(void)snprintf(run->cache_note, sizeof(run->cache_note), "files are read anew each time: %s",
+			       err.text);
 }
 
 struct hl_capture_options hl_recording_capture(const struct hl_recording_options *options,
@@ -287,6 +287,7 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 		.counts = &counts,
 		.kernel = &kernel,
 		.names = run->symd,
+		.cache = run->cache,
 		.times = hl_session_times(run->session),
 		.moved_refused = refused,
 	};

@@ -21,8 +21,8 @@ enum {
 
 struct hl_elf {
 	int fd;
-	uint8_t *bytes; /* the file itself, of one that is in memory; else NULL */
-	bool is_64;
+	uint8_t *bytes;      /* the file itself, of one that is in memory; else NULL */
+	bool is_64, is_read; /* is_read: the headers were */
 	uint16_t machine;
 	uint64_t entry, size;
 	struct hl_elf_segment *segments;
@@ -42,14 +42,23 @@ struct layout {
 	uint16_t section_size;
 };
 
+static void forget_headers(struct hl_elf *elf)
+{
+	free(elf->segments);
+	free(elf->sections);
+	free(elf->section_names);
+	elf->segments = NULL;
+	elf->sections = NULL;
+	elf->section_names = NULL;
+	elf->n_segments = elf->n_sections = 0;
+}
+
 void hl_elf_free(struct hl_elf *elf)
 {
 	if (!elf)
 		return;
 	hl_elf_suspend(elf);
-	free(elf->segments);
-	free(elf->sections);
-	free(elf->section_names);
+	forget_headers(elf);
 	free(elf->bytes);
 	free(elf);
 }
@@ -407,23 +416,43 @@ static struct hl_elf *new_elf(const char *name, struct hl_err *err)
 	return elf;
 }
 
-static int read_headers(struct hl_elf *elf, struct hl_err *err)
+int hl_elf_need_headers(struct hl_elf *elf, struct hl_err *err)
 {
 	struct layout layout = { 0 };
-	int r = read_file_header(elf, &layout, err);
+	int r;
 
+	if (elf->is_read)
+		return 0;
+	if (hl_elf_is_suspended(elf))
+		return hl_err_set(err, -EBADF, "'%s' is no longer open", elf->name);
+	forget_headers(elf);
+	r = read_file_header(elf, &layout, err);
 	if (r == 0)
 		r = read_segments(elf, &layout, err);
 	if (r == 0)
 		r = read_sections(elf, &layout);
+	elf->is_read = r == 0;
 	return r == -ENOMEM ? hl_err_errno(err, r, "'%s'", elf->name) : r;
 }
 
-int hl_elf_open(int fd, const char *name, struct hl_elf **ret, struct hl_err *err)
+int hl_elf_set_segments(struct hl_elf *elf, const struct hl_elf_segment *segments, size_t n)
+{
+	struct hl_elf_segment *copy = calloc(n + 1, sizeof(*copy));
+
+	if (!copy)
+		return -ENOMEM;
+	if (n)
+		memcpy(copy, segments, n * sizeof(*copy));
+	free(elf->segments);
+	elf->segments = copy;
+	elf->n_segments = n;
+	return 0;
+}
+
+int hl_elf_open_unread(int fd, const char *name, struct hl_elf **ret, struct hl_err *err)
 {
 	_cleanup_(hl_elf_freep) struct hl_elf *elf = new_elf(name, err);
 	struct stat st;
-	int r;
 
 	if (!elf)
 		return -ENOMEM;
@@ -433,7 +462,17 @@ int hl_elf_open(int fd, const char *name, struct hl_elf **ret, struct hl_err *er
 	if (!S_ISREG(st.st_mode))
 		return hl_err_set(err, -ENOEXEC, "'%s' is no regular file", name);
 	elf->size = (uint64_t)st.st_size;
-	r = read_headers(elf, err);
+	*ret = TAKE_PTR(elf);
+	return 0;
+}
+
+int hl_elf_open(int fd, const char *name, struct hl_elf **ret, struct hl_err *err)
+{
+	_cleanup_(hl_elf_freep) struct hl_elf *elf = NULL;
+	int r = hl_elf_open_unread(fd, name, &elf, err);
+
+	if (r == 0)
+		r = hl_elf_need_headers(elf, err);
 	if (r == 0)
 		*ret = TAKE_PTR(elf);
 	return r;
@@ -450,7 +489,7 @@ int hl_elf_open_bytes(uint8_t *bytes, size_t len, const char *name, struct hl_el
 	}
 	elf->bytes = bytes;
 	elf->size = len;
-	r = read_headers(elf, err);
+	r = hl_elf_need_headers(elf, err);
 	if (r == 0)
 		*ret = TAKE_PTR(elf);
 	return r;

@@ -42,6 +42,14 @@ int hl_elf_open(int fd, const char *name, struct hl_elf **ret, struct hl_err *er
  * released with free(), also on failure.
  */
 int hl_elf_open_bytes(uint8_t *bytes, size_t len, const char *name, struct hl_elf **ret, struct hl_err *err);
+/*
+ * As hl_elf_open(), but no header is read before hl_elf_need_headers(): until then there are only bytes, and the
+ * segments that hl_elf_set_segments() copies.
+ */
+int hl_elf_open_unread(int fd, const char *name, struct hl_elf **ret, struct hl_err *err);
+int hl_elf_set_segments(struct hl_elf *elf, const struct hl_elf_segment *segments, size_t n);
+/* Reads the headers, unless that was done. As hl_elf_open(), and -EBADF for a suspended file. */
+int hl_elf_need_headers(struct hl_elf *elf, struct hl_err *err);
 void hl_elf_free(struct hl_elf *elf);
 
 /*

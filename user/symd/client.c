@@ -24,7 +24,9 @@ enum { MAX_STRING = 8192, MAX_ERRNO = 4095, MAX_INSN = 15, MAX_CLASS = 6 };
 struct hl_symd {
 	struct hl_symd_transport transport;
 	struct hl_str payload; /* of the last reply */
-	uint64_t unanswered;
+	uint64_t unanswered, parsed, restored;
+	struct hl_symd_content *contents; /* by number of file */
+	size_t n_contents, cap_contents;
 };
 
 struct hl_symd *hl_symd_new_over(struct hl_symd_transport transport, struct hl_err *err)
@@ -63,7 +65,16 @@ void hl_symd_free(struct hl_symd *symd)
 	if (symd->transport.free)
 		symd->transport.free(symd->transport.ctx);
 	hl_str_done(&symd->payload);
+	free(symd->contents);
 	free(symd);
+}
+
+/* Whether the server has to read more of a file than its bytes. */
+static bool parses(uint32_t type)
+{
+	return type == HL_SYMD_ADD_FILE || type == HL_SYMD_ADD_DEBUG || type == HL_SYMD_UNWIND ||
+	       type == HL_SYMD_LINES || type == HL_SYMD_WANTED || type == HL_SYMD_ADD_ALT ||
+	       type == HL_SYMD_ADD_DWO;
 }
 
 /*
@@ -77,6 +88,9 @@ static int call(struct hl_symd *symd, const struct hl_symd_request *request, con
 
 	if (r < 0)
 		return r;
+	symd->parsed += parses(request->type);
+	symd->restored += reply->status == 0 &&
+			  (request->type == HL_SYMD_ADD_NAMES || request->type == HL_SYMD_ADD_LINES);
 	if (reply->status > 0 || reply->status < -MAX_ERRNO)
 		return hl_err_set(err, -EPROTO, "symd answered with status %d", reply->status);
 	if (reply->status < 0) {
@@ -102,6 +116,8 @@ void hl_symd_stats(const struct hl_symd *symd, struct hl_symd_stats *ret)
 	if (symd->transport.stats)
 		symd->transport.stats(symd->transport.ctx, ret);
 	ret->unanswered = symd->unanswered;
+	ret->parsed = symd->parsed;
+	ret->restored = symd->restored;
 }
 
 int hl_symd_call(struct hl_symd *symd, const struct hl_symd_request *request, const void *payload, int fd,
@@ -122,40 +138,113 @@ static bool is_file_sound(const struct hl_symd_file *file)
 	       strcmp(file->debuglink, ".") != 0 && strcmp(file->debuglink, "..") != 0;
 }
 
-static int add_file(struct hl_symd *symd, uint32_t file, int fd, struct hl_symd_file *ret, struct hl_err *err)
+struct hl_symd_content *hl_symd_content_of(struct hl_symd *symd, uint32_t file)
 {
-	struct hl_symd_request request = { .type = HL_SYMD_ADD_FILE, .file = file };
-	struct hl_symd_reply reply = { 0 };
-	struct hl_symd_file answer;
-	int r = call(symd, &request, NULL, fd, &reply, err);
+	if (hl_grow(&symd->contents, &symd->cap_contents, (size_t)file + 1, sizeof(*symd->contents),
+		    (size_t)UINT32_MAX + 1) < 0)
+		return NULL;
+	while (symd->n_contents <= file)
+		symd->contents[symd->n_contents++] = (struct hl_symd_content){ .known = false };
+	return &symd->contents[file];
+}
 
-	if (r < 0)
-		return r;
-	if (symd->payload.len != sizeof(answer))
-		return hl_err_set(err, -EPROTO, "symd described a file in %zu bytes, not %zu",
-				  symd->payload.len, sizeof(answer));
-	memcpy(&answer, symd->payload.data, sizeof(answer));
+static void forget_content(struct hl_symd *symd, uint32_t file)
+{
+	if (file < symd->n_contents)
+		symd->contents[file].known = false;
+}
+
+int hl_symd_take_file(uint32_t file, const void *bytes, size_t len, struct hl_symd_file *ret,
+		      struct hl_err *err)
+{
+	struct hl_symd_file answer;
+
+	if (len != sizeof(answer))
+		return hl_err_set(err, -EPROTO, "symd described a file in %zu bytes, not %zu", len,
+				  sizeof(answer));
+	memcpy(&answer, bytes, sizeof(answer));
 	if (!is_file_sound(&answer))
 		return hl_err_set(err, -EPROTO, "symd described file %u with a damaged build-id or debuglink",
 				  file);
 	answer.has_symtab = answer.has_symtab != 0;
-	answer.refused &= HL_SYMD_REFUSED_DEBUGDATA;
+	answer.refused &= HL_SYMD_REFUSED_DEBUGDATA | HL_SYMD_REFUSED_FAR;
 	*ret = answer;
 	return 0;
+}
+
+/* Copies the table behind the first @skip bytes of the payload. */
+static int take_table(const struct hl_symd *symd, size_t skip, uint8_t **ret, size_t *ret_len,
+		      struct hl_err *err)
+{
+	size_t len = symd->payload.len - skip;
+	uint8_t *table = malloc(len + 1);
+
+	if (!table)
+		return hl_err_errno(err, -ENOMEM, "no room for a table of functions");
+	if (len)
+		memcpy(table, symd->payload.data + skip, len);
+	*ret = table;
+	*ret_len = len;
+	return 0;
+}
+
+static int add_file(struct hl_symd *symd, uint32_t file, int fd, struct hl_symd_file *ret,
+		    uint8_t **ret_table, size_t *ret_len, struct hl_err *err)
+{
+	struct hl_symd_request request = { .type = HL_SYMD_ADD_FILE,
+					   .file = file,
+					   .flags = ret_table ? HL_SYMD_WANT_TABLE : 0 };
+	struct hl_symd_reply reply = { 0 };
+	struct hl_symd_file about;
+	size_t len;
+	int r;
+
+	forget_content(symd, file);
+	r = call(symd, &request, NULL, fd, &reply, err);
+	if (r < 0)
+		return r;
+	len = symd->payload.len;
+	if (ret_table && len > sizeof(about))
+		len = sizeof(about);
+	r = hl_symd_take_file(file, symd->payload.data, len, &about, err);
+	if (r == 0 && ret_table)
+		r = take_table(symd, len, ret_table, ret_len, err);
+	if (r == 0)
+		*ret = about;
+	return r;
 }
 
 int hl_symd_add_file(struct hl_symd *symd, uint32_t file, int fd, struct hl_symd_file *ret,
 		     struct hl_err *err)
 {
-	return hl_symd_checked(symd, add_file(symd, file, fd, ret, err));
+	return hl_symd_checked(symd, add_file(symd, file, fd, ret, NULL, NULL, err));
+}
+
+int hl_symd_add_file_whole(struct hl_symd *symd, uint32_t file, int fd, struct hl_symd_file *ret,
+			   uint8_t **ret_table, size_t *ret_len, struct hl_err *err)
+{
+	return hl_symd_checked(symd, add_file(symd, file, fd, ret, ret_table, ret_len, err));
+}
+
+int hl_symd_add_debug_whole(struct hl_symd *symd, uint32_t file, int fd, uint8_t **ret_table, size_t *ret_len,
+			    struct hl_err *err)
+{
+	struct hl_symd_request request = { .type = HL_SYMD_ADD_DEBUG,
+					   .file = file,
+					   .flags = ret_table ? HL_SYMD_WANT_TABLE : 0 };
+	struct hl_symd_reply reply = { 0 };
+	int r = call(symd, &request, NULL, fd, &reply, err);
+
+	if (r == 0)
+		forget_content(symd, file);
+	if (r == 0 && ret_table)
+		r = take_table(symd, 0, ret_table, ret_len, err);
+	return hl_symd_checked(symd, r);
 }
 
 int hl_symd_add_debug(struct hl_symd *symd, uint32_t file, int fd, struct hl_err *err)
 {
-	struct hl_symd_request request = { .type = HL_SYMD_ADD_DEBUG, .file = file };
-	struct hl_symd_reply reply = { 0 };
-
-	return hl_symd_checked(symd, call(symd, &request, NULL, fd, &reply, err));
+	return hl_symd_add_debug_whole(symd, file, fd, NULL, NULL, err);
 }
 
 int hl_symd_add_kallsyms(struct hl_symd *symd, int fd, struct hl_err *err)

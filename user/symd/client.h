@@ -50,6 +50,8 @@ struct hl_symd_stats {
 	uint64_t denied;     /* files given up */
 	uint64_t unkept;     /* files that could not be kept for the next child, for want of descriptors */
 	uint64_t unanswered; /* queries of hl_symd_resolve() that no server survived */
+	uint64_t parsed;     /* requests for which something of a file was parsed */
+	uint64_t restored;   /* tables that were taken as they had been made before, instead */
 	uint64_t cpu_ns;     /* of all children */
 	uint32_t guards;     /* HL_GUARD_*, of the last child */
 };

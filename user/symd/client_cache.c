@@ -4,8 +4,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <linux/magic.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,32 +17,19 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/hash.h"
-#include "base/io.h"
 #include "base/mem.h"
-#include "base/str.h"
+#include "symd/client_entry.h"
 
 #define XFS_MAGIC 0x58465342 /* linux/magic.h leaves it out */
 
 enum {
 	NAME_SIZE = 48,
-	ENTRY_MAX = 512 << 20,
 	KNOWN_MAX = 1 << 16, /* contents remembered */
 	/* A file can change again within a tick of the clock that stamps it. */
 	UNSETTLED_S = 2,
 };
 
 static const char known_name[] = "contents";
-static const char magic[8] = "hotleafC";
-
-/* In front of an entry's bytes, and of the list of contents. In the machine's byte order: it stays here. */
-struct header {
-	char magic[8];
-	uint32_t kind, reserved;
-	uint8_t id[16];
-	struct hl_id program; /* of the version that wrote it */
-	uint64_t length;
-	struct hl_id check; /* of the bytes */
-};
 
 struct known {
 	struct hl_cache_stamp stamp;
@@ -54,6 +41,8 @@ struct hl_cache {
 	int fd;
 	struct hl_id program;
 	uint64_t limit;
+	/* Of all below; files are read and written without it. */
+	pthread_mutex_t lock;
 	struct known *known;
 	size_t n_known, cap_known;
 	struct hl_index index; /* of the stamps */
@@ -61,98 +50,50 @@ struct hl_cache {
 	struct hl_cache_stats stats;
 };
 
-/* The build-id of the program itself, the first of the objects. */
-static int find_build_id(struct dl_phdr_info *info, size_t size, void *ctx)
+static struct hl_entry_key key_of(const struct hl_cache *cache, uint32_t kind, const uint8_t id[16])
 {
-	struct hl_id *ret = ctx;
+	struct hl_entry_key key = { .kind = kind, .program = cache->program };
 
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		const char *at = (const char *)(info->dlpi_addr + p->p_vaddr);
-		const char *end = at + (p->p_type == PT_NOTE ? p->p_memsz : 0);
-
-		while ((size_t)(end - at) >= sizeof(ElfW(Nhdr))) {
-			const ElfW(Nhdr) *note = (const void *)at;
-			const char *name = at + sizeof(*note);
-			const char *id = name + ((note->n_namesz + 3) & ~3u);
-
-			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && !memcmp(name, "GNU", 4))
-				*ret = hl_id_of(id, note->n_descsz);
-			at = id + ((note->n_descsz + 3) & ~3u);
-		}
-	}
-	return 1;
+	memcpy(key.id, id, sizeof(key.id));
+	return key;
 }
 
-/* Which program made an entry: another one may make another table of the same file. */
-static struct hl_id program_id(void)
+/* Opens file @name, and reads it as hl_entry_read() does. A descriptor or -errno. */
+static int open_entry(const struct hl_cache *cache, const char *name, const struct hl_entry_key *key,
+		      uint8_t **ret, size_t *ret_len)
 {
-	struct hl_id id = hl_id_of(HL_VERSION, sizeof(HL_VERSION));
+	_cleanup_close_ int fd =
+		openat(cache->fd, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+	int r;
 
-	(void)dl_iterate_phdr(find_build_id, &id);
-	return id;
+	if (fd < 0)
+		return errno == ELOOP ? -EBADMSG : -errno;
+	r = hl_entry_read(fd, key, ret, ret_len);
+	return r < 0 ? r : TAKE_FD(fd);
+}
+
+/* The bytes of file @name, without its header. */
+static int read_entry(const struct hl_cache *cache, const char *name, const struct hl_entry_key *key,
+		      uint8_t **ret, size_t *ret_len)
+{
+	_cleanup_close_ int fd = open_entry(cache, name, key, ret, ret_len);
+
+	if (fd < 0)
+		return fd;
+	memmove(*ret, *ret + HL_ENTRY_HEADER, *ret_len);
+	return 0;
 }
 
 static void entry_name(enum hl_cache_kind kind, const uint8_t id[16], char ret[NAME_SIZE])
 {
-	static const char *const suffixes[] = { [HL_CACHE_UNWIND] = "unwind", [HL_CACHE_LINES] = "lines" };
+	static const char *const suffixes[] = {
+		[HL_CACHE_UNWIND] = "unwind", [HL_CACHE_LINES] = "lines", [HL_CACHE_NAMES] = "names"
+	};
 	int at = 0, i;
 
 	for (i = 0; i < 16; i++)
 		at += snprintf(ret + at, (size_t)(NAME_SIZE - at), "%02x", id[i]);
 	(void)snprintf(ret + at, (size_t)(NAME_SIZE - at), ".%s", suffixes[kind]);
-}
-
-/* Reads file @name whole, checked against its header. -EBADMSG: it is not what was written by this version. */
-static int read_checked(const struct hl_cache *cache, const char *name, uint32_t kind, const uint8_t id[16],
-			uint8_t **ret, size_t *ret_len)
-{
-	_cleanup_free_ char *bytes = NULL;
-	struct header header;
-	struct hl_id check;
-	size_t len;
-	int r = hl_read_file_at(cache->fd, name, ENTRY_MAX, &bytes, &len);
-
-	if (r < 0)
-		return r == -EMEDIUMTYPE ? -EBADMSG : r;
-	if (len < sizeof(header))
-		return -EBADMSG;
-	memcpy(&header, bytes, sizeof(header));
-	len -= sizeof(header);
-	if (memcmp(header.magic, magic, sizeof(magic)) != 0 || header.kind != kind ||
-	    memcmp(header.id, id, sizeof(header.id)) != 0 || header.length != len ||
-	    !hl_id_equal(header.program, cache->program))
-		return -EBADMSG;
-	memmove(bytes, bytes + sizeof(header), len);
-	check = hl_id_of(bytes, len);
-	if (!hl_id_equal(header.check, check))
-		return -EBADMSG;
-	*ret = (uint8_t *)TAKE_PTR(bytes);
-	*ret_len = len;
-	return 0;
-}
-
-static int write_checked(const struct hl_cache *cache, const char *name, uint32_t kind, const uint8_t id[16],
-			 const void *bytes, size_t len)
-{
-	struct header header = {
-		.kind = kind, .program = cache->program, .length = len, .check = hl_id_of(bytes, len)
-	};
-	_cleanup_(hl_output_freep) struct hl_output *output = NULL;
-	_cleanup_free_ char *path = NULL;
-
-	if (len > ENTRY_MAX - sizeof(header))
-		return -EFBIG;
-	memcpy(header.magic, magic, sizeof(magic));
-	memcpy(header.id, id, sizeof(header.id));
-	if (asprintf(&path, "%s/%s", cache->dir, name) < 0)
-		return -ENOMEM;
-	output = hl_output_new(path, NULL);
-	if (!output)
-		return -EIO;
-	(void)fwrite(&header, sizeof(header), 1, hl_output_stream(output));
-	(void)fwrite(bytes, 1, len, hl_output_stream(output));
-	return hl_output_commit(output, NULL);
 }
 
 struct entry {
@@ -259,13 +200,15 @@ static bool learn(struct hl_cache *cache, const struct known *known)
 static void read_known(struct hl_cache *cache)
 {
 	static const uint8_t no_id[16];
+	const struct hl_entry_key key = key_of(cache, 0, no_id);
 	_cleanup_free_ uint8_t *bytes = NULL;
 	struct known known;
 	size_t len = 0, at;
-	int r = read_checked(cache, known_name, 0, no_id, &bytes, &len);
+	int r = read_entry(cache, known_name, &key, &bytes, &len);
 
 	if (r < 0) {
 		cache->stats.damaged += r == -EBADMSG;
+		cache->stats.foreign += r == -ESTALE;
 		return;
 	}
 	for (at = 0; at + sizeof(known) <= len; at += sizeof(known)) {
@@ -277,11 +220,12 @@ static void read_known(struct hl_cache *cache)
 static void write_known(struct hl_cache *cache)
 {
 	static const uint8_t no_id[16];
+	const struct hl_entry_key key = key_of(cache, 0, no_id);
 	/* When the list is full, the files of long ago have taken the place of today's: begin anew. */
 	size_t n = cache->n_known < KNOWN_MAX ? cache->n_known : 0;
 
 	if (cache->learned &&
-	    write_checked(cache, known_name, 0, no_id, cache->known, n * sizeof(*cache->known)) < 0)
+	    hl_entry_write(cache->dir, known_name, &key, cache->known, n * sizeof(*cache->known)) < 0)
 		cache->stats.failed++;
 }
 
@@ -315,7 +259,8 @@ int hl_cache_open(const char *dir, uint64_t limit, struct hl_cache **ret, struct
 	if (!cache)
 		return hl_err_errno(err, -ENOMEM, "cannot open the cache '%s'", dir);
 	cache->fd = -1;
-	cache->program = program_id();
+	(void)pthread_mutex_init(&cache->lock, NULL);
+	cache->program = hl_entry_program();
 	cache->limit = limit;
 	cache->dir = strdup(dir);
 	r = cache->dir ? open_own(dir, &cache->fd, err) : hl_err_errno(err, -ENOMEM, "'%s'", dir);
@@ -341,45 +286,96 @@ void hl_cache_close(struct hl_cache *cache)
 		write_known(cache);
 	hl_cleanup_close(&cache->fd);
 	hl_index_done(&cache->index);
+	(void)pthread_mutex_destroy(&cache->lock);
 	free(cache->known);
 	free(cache->dir);
 	free(cache);
 }
 
+static void lock(struct hl_cache *cache)
+{
+	(void)pthread_mutex_lock(&cache->lock);
+}
+
+static void unlock(struct hl_cache *cache)
+{
+	(void)pthread_mutex_unlock(&cache->lock);
+}
+
+/* Counts the result @r of reading entry @name, and makes of it what the caller is told. */
+static int finish_load(struct hl_cache *cache, const char *name, int r)
+{
+	lock(cache);
+	cache->stats.hits += r == 0;
+	cache->stats.misses += r < 0;
+	cache->stats.damaged += r == -EBADMSG;
+	cache->stats.foreign += r == -ESTALE;
+	unlock(cache);
+	if (r == 0)
+		/* The time of the last change is that of the last use. */
+		(void)utimensat(cache->fd, name, NULL, 0);
+	if (r == -EBADMSG || r == -ESTALE)
+		(void)unlinkat(cache->fd, name, 0);
+	return r == 0 || r == -ENOMEM ? r : -ENOENT;
+}
+
 int hl_cache_load(struct hl_cache *cache, enum hl_cache_kind kind, const uint8_t id[16], uint8_t **ret,
 		  size_t *ret_len)
 {
+	const struct hl_entry_key key = key_of(cache, kind, id);
 	char name[NAME_SIZE];
-	int r;
 
 	entry_name(kind, id, name);
-	r = read_checked(cache, name, kind, id, ret, ret_len);
-	if (r == 0) {
-		cache->stats.hits++;
-		/* The time of the last change is that of the last use. */
-		(void)utimensat(cache->fd, name, NULL, 0);
-		return 0;
-	}
-	cache->stats.misses++;
-	if (r == -EBADMSG) {
-		cache->stats.damaged++;
-		(void)unlinkat(cache->fd, name, 0);
-	}
-	return r == -ENOMEM ? r : -ENOENT;
+	return finish_load(cache, name, read_entry(cache, name, &key, ret, ret_len));
+}
+
+int hl_cache_open_entry(struct hl_cache *cache, enum hl_cache_kind kind, const uint8_t id[16],
+			uint64_t *ret_offset, uint64_t *ret_len)
+{
+	const struct hl_entry_key key = key_of(cache, kind, id);
+	_cleanup_free_ uint8_t *bytes = NULL;
+	char name[NAME_SIZE];
+	size_t len = 0;
+	int fd, r;
+
+	entry_name(kind, id, name);
+	fd = open_entry(cache, name, &key, &bytes, &len);
+	r = finish_load(cache, name, fd < 0 ? fd : 0);
+	if (r < 0)
+		return r;
+	*ret_offset = HL_ENTRY_HEADER;
+	*ret_len = len;
+	return fd;
+}
+
+void hl_cache_reject(struct hl_cache *cache, enum hl_cache_kind kind, const uint8_t id[16])
+{
+	char name[NAME_SIZE];
+
+	entry_name(kind, id, name);
+	(void)unlinkat(cache->fd, name, 0);
+	lock(cache);
+	cache->stats.damaged++;
+	unlock(cache);
 }
 
 void hl_cache_save(struct hl_cache *cache, enum hl_cache_kind kind, const uint8_t id[16], const void *bytes,
 		   size_t len)
 {
+	const struct hl_entry_key key = key_of(cache, kind, id);
 	char name[NAME_SIZE];
+	int r;
 
 	entry_name(kind, id, name);
-	if (write_checked(cache, name, kind, id, bytes, len) < 0) {
+	r = hl_entry_write(cache->dir, name, &key, bytes, len);
+	lock(cache);
+	if (r < 0) {
 		cache->stats.failed++;
-		return;
+	} else {
+		cache->stats.bytes += HL_ENTRY_HEADER + len;
+		prune(cache);
 	}
-	cache->stats.bytes += sizeof(struct header) + len;
-	prune(cache);
+	unlock(cache);
 }
 
 int hl_cache_stamp(int fd, struct hl_cache_stamp *ret)
@@ -401,7 +397,7 @@ int hl_cache_stamp(int fd, struct hl_cache_stamp *ret)
 	return 0;
 }
 
-int hl_cache_recall(const struct hl_cache *cache, int fd, uint8_t ret_id[16])
+int hl_cache_recall(struct hl_cache *cache, int fd, uint8_t ret_id[16])
 {
 	struct hl_cache_stamp stamp;
 	uint64_t hash;
@@ -409,11 +405,12 @@ int hl_cache_recall(const struct hl_cache *cache, int fd, uint8_t ret_id[16])
 
 	if (hl_cache_stamp(fd, &stamp) < 0)
 		return -ENOENT;
+	lock(cache);
 	at = find_known(cache, &stamp, &hash);
-	if (at == HL_INDEX_NONE)
-		return -ENOENT;
-	memcpy(ret_id, cache->known[at].id, sizeof(cache->known[at].id));
-	return 0;
+	if (at != HL_INDEX_NONE)
+		memcpy(ret_id, cache->known[at].id, sizeof(cache->known[at].id));
+	unlock(cache);
+	return at == HL_INDEX_NONE ? -ENOENT : 0;
 }
 
 void hl_cache_remember(struct hl_cache *cache, const struct hl_cache_stamp *stamp, const uint8_t id[16])
@@ -421,10 +418,14 @@ void hl_cache_remember(struct hl_cache *cache, const struct hl_cache_stamp *stam
 	struct known known = { .stamp = *stamp };
 
 	memcpy(known.id, id, sizeof(known.id));
+	lock(cache);
 	cache->learned |= learn(cache, &known);
+	unlock(cache);
 }
 
-void hl_cache_stats(const struct hl_cache *cache, struct hl_cache_stats *ret)
+void hl_cache_stats(struct hl_cache *cache, struct hl_cache_stats *ret)
 {
+	lock(cache);
 	*ret = cache->stats;
+	unlock(cache);
 }

@@ -21,6 +21,8 @@ struct hl_err;
  * times of its last change of content and of state are the same, so is the content. The last cannot be set,
  * unlike the others. Other file systems are not believed: an image may bring its own times along, and a FUSE
  * server can say anything.
+ *
+ * To be used by several threads at a time.
  */
 struct hl_cache;
 
@@ -28,11 +30,13 @@ struct hl_cache;
 enum hl_cache_kind {
 	HL_CACHE_UNWIND = 1, /* an unwind table; empty: the file has none */
 	HL_CACHE_LINES = 2,  /* inlined frames and lines, as symd makes them */
+	HL_CACHE_NAMES = 3,  /* an hl_symd_file and a table of functions; empty: files of different builds */
 };
 
 struct hl_cache_stats {
 	uint64_t hits, misses;
 	uint64_t damaged; /* entries removed because they were not as they were written */
+	uint64_t foreign; /* likewise, because another build of hotleaf wrote them */
 	uint64_t dropped; /* entries removed for others */
 	uint64_t failed;  /* entries that could not be written */
 	uint64_t bytes;   /* on disk now */
@@ -52,12 +56,20 @@ void hl_cache_close(struct hl_cache *cache);
  */
 int hl_cache_load(struct hl_cache *cache, enum hl_cache_kind kind, const uint8_t id[16], uint8_t **ret,
 		  size_t *ret_len);
+/*
+ * The same without copying it: a descriptor of the file that holds it, @ret_len bytes at @ret_offset, a
+ * multiple of 8. It is the caller's, and its bytes stay as they are. Or -errno as above.
+ */
+int hl_cache_open_entry(struct hl_cache *cache, enum hl_cache_kind kind, const uint8_t id[16],
+			uint64_t *ret_offset, uint64_t *ret_len);
+/* What was loaded makes no sense: it is removed, and counted as damaged. */
+void hl_cache_reject(struct hl_cache *cache, enum hl_cache_kind kind, const uint8_t id[16]);
 /* Keeps @len bytes. What cannot be written is counted, and is no failure. */
 void hl_cache_save(struct hl_cache *cache, enum hl_cache_kind kind, const uint8_t id[16], const void *bytes,
 		   size_t len);
 
 /* The content id of the file at @fd as it was remembered. -ENOENT: it is not known, or its file system lies. */
-int hl_cache_recall(const struct hl_cache *cache, int fd, uint8_t ret_id[16]);
+int hl_cache_recall(struct hl_cache *cache, int fd, uint8_t ret_id[16]);
 /* Remembers it. @fd must be in the state that it had before its content was read: see hl_cache_stamp(). */
 struct hl_cache_stamp {
 	uint64_t device, inode, size;
@@ -67,6 +79,6 @@ struct hl_cache_stamp {
 int hl_cache_stamp(int fd, struct hl_cache_stamp *ret);
 void hl_cache_remember(struct hl_cache *cache, const struct hl_cache_stamp *stamp, const uint8_t id[16]);
 
-void hl_cache_stats(const struct hl_cache *cache, struct hl_cache_stats *ret);
+void hl_cache_stats(struct hl_cache *cache, struct hl_cache_stats *ret);
 
 #endif

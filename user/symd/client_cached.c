@@ -31,9 +31,8 @@ static int ask_content(struct hl_symd *symd, uint32_t file, int fd, uint8_t ret[
 	return hl_symd_checked(symd, r);
 }
 
-/* The same, which is not read again as long as the file has not changed. */
-static int find_content(struct hl_symd *symd, struct hl_cache *cache, uint32_t file, int fd,
-			uint8_t ret[HL_SYMD_CONTENT_ID], struct hl_err *err)
+int hl_symd_find_content(struct hl_symd *symd, struct hl_cache *cache, uint32_t file, int fd,
+			 uint8_t ret[HL_SYMD_CONTENT_ID], struct hl_err *err)
 {
 	struct hl_cache_stamp before, after;
 	bool settled;
@@ -58,7 +57,7 @@ int hl_symd_unwind_cached(struct hl_symd *symd, struct hl_cache *cache, uint32_t
 	int r;
 
 	/* A file of which the content cannot be told may have a table all the same. */
-	if (!cache || find_content(symd, cache, file, fd, id, err) < 0)
+	if (!cache || hl_symd_find_content(symd, cache, file, fd, id, err) < 0)
 		return hl_symd_unwind(symd, file, fd, ret, ret_len, err);
 	if (hl_cache_load(cache, HL_CACHE_UNWIND, id, &bytes, &len) == 0) {
 		if (len == 0)
@@ -88,25 +87,53 @@ static int add_kept_lines(struct hl_symd *symd, uint32_t file, const uint8_t *by
 	return hl_symd_add_lines(symd, file, fd, ret, NULL);
 }
 
+/* The content of all that symd has of @file; what is not known is asked, once. */
+static int content_given(struct hl_symd *symd, uint32_t file, uint8_t ret[HL_SYMD_CONTENT_ID],
+			 struct hl_err *err)
+{
+	struct hl_symd_content *content = hl_symd_content_of(symd, file);
+	int r = content ? 0 : hl_err_errno(err, -ENOMEM, "file %u", file);
+
+	if (r == 0 && !content->known)
+		r = ask_content(symd, file, -1, content->id, err);
+	if (r < 0)
+		return r;
+	content->known = true;
+	memcpy(ret, content->id, sizeof(content->id));
+	return 0;
+}
+
+int hl_symd_restore_lines(struct hl_symd *symd, struct hl_cache *cache, uint32_t file,
+			  struct hl_symd_lines *ret, struct hl_err *err)
+{
+	_cleanup_free_ uint8_t *bytes = NULL;
+	uint8_t id[HL_SYMD_CONTENT_ID];
+	size_t len;
+
+	if (!cache || content_given(symd, file, id, NULL) < 0 ||
+	    hl_cache_load(cache, HL_CACHE_LINES, id, &bytes, &len) < 0)
+		return -ENOENT;
+	if (len == 0)
+		return hl_err_set(err, -ENODATA, "file %u has no debug information", file);
+	if (add_kept_lines(symd, file, bytes, len, ret) == 0)
+		return 0;
+	hl_cache_reject(cache, HL_CACHE_LINES, id);
+	return -ENOENT;
+}
+
 int hl_symd_lines_cached(struct hl_symd *symd, struct hl_cache *cache, uint32_t file, int fd,
 			 const struct hl_symd_lines_limits *limits, struct hl_symd_lines *ret,
 			 struct hl_err *err)
 {
 	_cleanup_free_ uint8_t *bytes = NULL;
 	uint8_t id[HL_SYMD_CONTENT_ID];
-	size_t len;
 	int r;
 
-	if (!cache || ask_content(symd, file, -1, id, err) < 0)
+	r = hl_symd_restore_lines(symd, cache, file, ret, err);
+	if (r != -ENOENT)
+		return r;
+	if (!cache || content_given(symd, file, id, err) < 0)
 		return hl_symd_lines(symd, file, fd, limits, ret, NULL, err);
-	if (hl_cache_load(cache, HL_CACHE_LINES, id, &bytes, &len) == 0) {
-		if (len == 0)
-			return hl_err_set(err, -ENODATA, "file %u has no debug information", file);
-		if (add_kept_lines(symd, file, bytes, len, ret) == 0)
-			return 0;
-	}
-	free(bytes);
-	bytes = NULL;
 	r = hl_symd_lines(symd, file, fd, limits, ret, &bytes, err);
 	/* What is lacking is counted by who reads it: a table that lacks something is made again. */
 	if (r == 0 && !ret->damaged_units && !ret->deep_functions && !ret->missing_dwo)

@@ -17,6 +17,13 @@ struct hl_symd;
 int hl_symd_unwind_cached(struct hl_symd *symd, struct hl_cache *cache, uint32_t file, int fd, uint8_t **ret,
 			  size_t *ret_len, struct hl_err *err);
 
+/* As hl_symd_add_file() and hl_symd_add_debug(). That a debug file is of another build is kept too. */
+int hl_symd_add_file_cached(struct hl_symd *symd, struct hl_cache *cache, uint32_t file, int fd,
+			    struct hl_symd_file *ret, struct hl_err *err);
+/* @about: what the one before said of @file. */
+int hl_symd_add_debug_cached(struct hl_symd *symd, struct hl_cache *cache, uint32_t file,
+			     const struct hl_symd_file *about, int fd, struct hl_err *err);
+
 /*
  * As hl_symd_lines() without its table. Only for files that want no others besides their debug file, since the
  * content of those would have to be part of the key.
@@ -24,5 +31,8 @@ int hl_symd_unwind_cached(struct hl_symd *symd, struct hl_cache *cache, uint32_t
 int hl_symd_lines_cached(struct hl_symd *symd, struct hl_cache *cache, uint32_t file, int fd,
 			 const struct hl_symd_lines_limits *limits, struct hl_symd_lines *ret,
 			 struct hl_err *err);
+/* The same if it was made before: 0, or -ENODATA for a file without debug information. Else -ENOENT. */
+int hl_symd_restore_lines(struct hl_symd *symd, struct hl_cache *cache, uint32_t file,
+			  struct hl_symd_lines *ret, struct hl_err *err);
 
 #endif

@@ -4,8 +4,13 @@
 
 /* What the files of the client share; private to this folder. */
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include <hotleaf/symd.h>
 
+struct hl_cache;
 struct hl_err;
 struct hl_str;
 struct hl_symd;
@@ -19,5 +24,28 @@ int hl_symd_call(struct hl_symd *symd, const struct hl_symd_request *request, co
 
 /* @r, the result of a call and of the checks of its answer. -EPROTO: the server is not to be trusted. */
 int hl_symd_checked(struct hl_symd *symd, int r);
+
+/* As hl_symd_add_file() and hl_symd_add_debug(), with the table of functions, to be released with free(). */
+int hl_symd_add_file_whole(struct hl_symd *symd, uint32_t file, int fd, struct hl_symd_file *ret,
+			   uint8_t **ret_table, size_t *ret_len, struct hl_err *err);
+int hl_symd_add_debug_whole(struct hl_symd *symd, uint32_t file, int fd, uint8_t **ret_table, size_t *ret_len,
+			    struct hl_err *err);
+/* Takes a description of a file from the server: 0 or -EPROTO. */
+int hl_symd_take_file(uint32_t file, const void *bytes, size_t len, struct hl_symd_file *ret,
+		      struct hl_err *err);
+
+/*
+ * What names all that the server has of a file, where that is known: the content of the running file, then of it
+ * and its debug file. Forgotten when the file is given without saying what it is.
+ */
+struct hl_symd_content {
+	uint8_t id[HL_SYMD_CONTENT_ID];
+	bool known;
+};
+/* NULL: no memory. Lives until the next call of this. */
+struct hl_symd_content *hl_symd_content_of(struct hl_symd *symd, uint32_t file);
+/* The content of the file at @fd, which is not read again as long as it has not changed. 0 or -errno. */
+int hl_symd_find_content(struct hl_symd *symd, struct hl_cache *cache, uint32_t file, int fd,
+			 uint8_t ret[HL_SYMD_CONTENT_ID], struct hl_err *err);
 
 #endif

@@ -75,6 +75,14 @@ static bool adds(const struct hl_symd_request *request)
 	return request->type != HL_SYMD_UNWIND && request->type != HL_SYMD_CONTENT;
 }
 
+/* Whether all that the server had of a file goes with @request. */
+static bool begins_anew(const struct hl_symd_request *request)
+{
+	return request->type == HL_SYMD_ADD_FILE || request->type == HL_SYMD_DROP_FILE ||
+	       request->type == HL_SYMD_ADD_KALLSYMS ||
+	       (request->type == HL_SYMD_ADD_UNREAD && !(request->flags & HL_SYMD_OF_DEBUG));
+}
+
 static uint32_t kind_of_map(const void *payload)
 {
 	struct hl_symd_map map;
@@ -94,11 +102,11 @@ static bool is_replaced(const struct hl_symd_kept *old, const struct deed *deed)
 {
 	if (!is_about(old, hl_symd_subject_of(deed->request)))
 		return false;
-	switch (deed->request->type) {
-	case HL_SYMD_ADD_FILE:
-	case HL_SYMD_DROP_FILE:
-	case HL_SYMD_ADD_KALLSYMS:
+	if (begins_anew(deed->request))
 		return true;
+	switch (deed->request->type) {
+	case HL_SYMD_ADD_NAMES:
+		return old->request.type == HL_SYMD_ADD_NAMES;
 	case HL_SYMD_ADD_MAP:
 		return old->request.length == sizeof(struct hl_symd_map) &&
 		       deed->request->length == sizeof(struct hl_symd_map) &&
@@ -140,6 +148,8 @@ static bool keep_one(struct hl_symd_keep *keep, const struct hl_symd_request *re
 {
 	struct hl_symd_kept kept = { .request = *request, .fd = -1, .id = identify(fd), .given = true };
 
+	/* Nobody would take the table again. */
+	kept.request.flags &= ~HL_SYMD_WANT_TABLE;
 	if (request->length > MAX_PAYLOAD ||
 	    hl_grow(&keep->items, &keep->cap, keep->n + 1, sizeof(*keep->items), MAX_KEPT) < 0)
 		return false;

@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdio.h>
+#include <sys/mman.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -14,11 +15,20 @@
 
 enum { MAX_FILES = 1 << 20, MAX_OPEN = 512 };
 
+void hl_symd_known_drop_symbols(struct hl_symd_known *known)
+{
+	hl_symbols_free(known->symbols);
+	known->symbols = NULL;
+	if (known->map)
+		(void)munmap(known->map, known->map_len);
+	known->map = NULL;
+}
+
 static void known_free(struct hl_symd_known *known)
 {
 	if (!known)
 		return;
-	hl_symbols_free(known->symbols);
+	hl_symd_known_drop_symbols(known);
 	hl_elf_free(known->elf);
 	hl_elf_free(known->debug);
 	hl_elf_free(known->alt);
@@ -57,7 +67,7 @@ static void suspend_one(struct hl_symd_files *files)
 		known = files->items[i];
 		if (!known || count_open(known) == 0)
 			continue;
-		needs = hl_symbols_need_file(known->symbols);
+		needs = known->symbols && hl_symbols_need_file(known->symbols);
 		if (!best || needs < best_needs || (needs == best_needs && known->used < best->used)) {
 			best = known;
 			best_needs = needs;
@@ -102,7 +112,8 @@ static int make_slot(struct hl_symd_files *files, uint32_t number)
 	return r;
 }
 
-int hl_symd_files_add(struct hl_symd_files *files, uint32_t number, int fd, struct hl_symd_known **ret,
+/* A file with the number, not yet in its slot, and without names. */
+static int open_known(struct hl_symd_files *files, uint32_t number, int fd, struct hl_symd_known **ret,
 		      struct hl_err *err)
 {
 	_cleanup_(known_freep) struct hl_symd_known *known = calloc(1, sizeof(*known));
@@ -113,20 +124,68 @@ int hl_symd_files_add(struct hl_symd_files *files, uint32_t number, int fd, stru
 	if (!known || make_slot(files, number) < 0)
 		return hl_err_set(err, -ENOMEM, "no room for '%s'", name);
 	make_room(files, 1);
-	r = hl_elf_open(fd, name, &known->elf, err);
+	r = hl_elf_open_unread(fd, name, &known->elf, err);
+	if (r == 0)
+		*ret = TAKE_PTR(known);
+	return r;
+}
+
+static void put_known(struct hl_symd_files *files, uint32_t number, struct hl_symd_known *known)
+{
+	hl_symd_files_drop(files, number);
+	known->used = files->now;
+	files->n_open++;
+	files->items[number] = known;
+}
+
+int hl_symd_files_add(struct hl_symd_files *files, uint32_t number, int fd, struct hl_symd_known **ret,
+		      struct hl_err *err)
+{
+	_cleanup_(known_freep) struct hl_symd_known *known = NULL;
+	int r = open_known(files, number, fd, &known, err);
+
+	if (r == 0)
+		r = hl_elf_need_headers(known->elf, err);
 	if (r < 0)
 		return r;
 	if (!is_our_machine(known->elf))
-		return hl_err_set(err, -ENOEXEC, "'%s' is for machine %u, not for this one", name,
+		return hl_err_set(err, -ENOEXEC, "'file %u' is for machine %u, not for this one", number,
 				  hl_elf_machine(known->elf));
 	r = hl_symbols_new(known->elf, NULL, &known->symbols, err);
 	if (r < 0)
 		return r;
-	hl_symd_files_drop(files, number);
-	known->used = files->now;
-	files->n_open++;
-	*ret = files->items[number] = TAKE_PTR(known);
+	*ret = known;
+	put_known(files, number, TAKE_PTR(known));
 	return 0;
+}
+
+int hl_symd_known_read(struct hl_symd_known *known, struct hl_err *err)
+{
+	int r = hl_elf_need_headers(known->elf, err);
+
+	return r < 0 || !known->debug ? r : hl_elf_need_headers(known->debug, err);
+}
+
+static int open_debug(const struct hl_symd_files *files, uint32_t number, int fd,
+		      const struct hl_symd_known *known, struct hl_elf **ret, struct hl_err *err)
+{
+	char name[48];
+
+	if (!known)
+		return hl_err_set(err, -ENOENT, "'file %u' is not known", number);
+	(void)snprintf(name, sizeof(name), "debug file of file %u", number);
+	return hl_elf_open_unread(fd, name, ret, err);
+}
+
+/* Replaces the debug file of @known, and what was made with the one before. */
+static void put_debug(struct hl_symd_files *files, struct hl_symd_known *known, struct hl_elf *debug)
+{
+	files->n_open += known->debug ? 1 - !hl_elf_is_suspended(known->debug) : 1;
+	hl_elf_free(known->debug);
+	known->debug = debug;
+	free(known->lines);
+	known->lines = NULL;
+	make_room(files, 0);
 }
 
 int hl_symd_files_add_debug(struct hl_symd_files *files, uint32_t number, int fd, struct hl_err *err)
@@ -134,29 +193,45 @@ int hl_symd_files_add_debug(struct hl_symd_files *files, uint32_t number, int fd
 	struct hl_symd_known *known = hl_symd_files_get(files, number);
 	_cleanup_(hl_elf_freep) struct hl_elf *debug = NULL;
 	struct hl_symbols *symbols = NULL;
-	char name[48];
-	int r;
+	int r = open_debug(files, number, fd, known, &debug, err);
 
-	if (!known)
-		return hl_err_set(err, -ENOENT, "'file %u' is not known", number);
+	if (r < 0)
+		return r;
 	if (hl_elf_is_suspended(known->elf))
 		return hl_err_set(err, -EBADF, "'file %u' is no longer open", number);
-	(void)snprintf(name, sizeof(name), "debug file of file %u", number);
-	r = hl_elf_open(fd, name, &debug, err);
+	r = hl_elf_need_headers(debug, err);
+	if (r == 0)
+		r = hl_elf_need_headers(known->elf, err);
 	if (r == 0)
 		r = hl_symd_match_debug(known->elf, debug, err);
 	if (r == 0)
 		r = hl_symbols_new(known->elf, debug, &symbols, err);
 	if (r < 0)
 		return r;
-	files->n_open += known->debug ? 1 - !hl_elf_is_suspended(known->debug) : 1;
-	hl_symbols_free(known->symbols);
-	hl_elf_free(known->debug);
+	hl_symd_known_drop_symbols(known);
 	known->symbols = symbols;
-	known->debug = TAKE_PTR(debug);
-	free(known->lines);
-	known->lines = NULL;
-	make_room(files, 0);
+	put_debug(files, known, TAKE_PTR(debug));
+	return 0;
+}
+
+int hl_symd_files_add_unread(struct hl_symd_files *files, uint32_t number, int fd, bool is_debug,
+			     struct hl_err *err)
+{
+	struct hl_symd_known *known = is_debug ? hl_symd_files_get(files, number) : NULL;
+	struct hl_elf *debug = NULL;
+	int r = is_debug ? open_debug(files, number, fd, known, &debug, err)
+			 : open_known(files, number, fd, &known, err);
+
+	if (r < 0)
+		return r;
+	if (!is_debug) {
+		put_known(files, number, known);
+		return 0;
+	}
+	/* Names that are read from the debug file are read from this one. */
+	if (known->symbols)
+		hl_symbols_set_debug(known->symbols, debug);
+	put_debug(files, known, debug);
 	return 0;
 }
 

@@ -4,17 +4,22 @@
 
 /* The files that the server knows, by number; private to this folder. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct hl_elf;
 struct hl_err;
 struct hl_symbols;
+struct hl_symd_extent;
+struct hl_symd_file;
 
 /* A known file, or its debug file. */
 struct hl_symd_known {
 	struct hl_elf *elf, *debug; /* debug: NULL if none was given */
-	struct hl_symbols *symbols;
+	struct hl_symbols *symbols; /* NULL: they are still to come */
+	void *map;                  /* what they lie in, if they were made before; else NULL */
+	size_t map_len;
 	struct hl_elf *alt, **dwos; /* given for the table below, until it is built */
 	size_t n_dwos, cap_dwos;
 	uint8_t *lines; /* a table of symbol/inlines.h, or NULL */
@@ -40,6 +45,17 @@ int hl_symd_files_add(struct hl_symd_files *files, uint32_t number, int fd, stru
 		      struct hl_err *err);
 /* Gives file @number the debug file at @fd; -ESTALE if that is another build's. */
 int hl_symd_files_add_debug(struct hl_symd_files *files, uint32_t number, int fd, struct hl_err *err);
+/* As these two, of files that are not read: names come by the next. */
+int hl_symd_files_add_unread(struct hl_symd_files *files, uint32_t number, int fd, bool is_debug,
+			     struct hl_err *err);
+/* Gives file @number what stands at @extent of the file at @fd. -EBADMSG: it is damaged. */
+int hl_symd_files_add_names(struct hl_symd_files *files, uint32_t number, int fd,
+			    const struct hl_symd_extent *extent, struct hl_symd_file *ret,
+			    struct hl_err *err);
+/* Names are still to come. */
+void hl_symd_known_drop_symbols(struct hl_symd_known *known);
+/* Reads the headers of the file and its debug file, where that was left. */
+int hl_symd_known_read(struct hl_symd_known *known, struct hl_err *err);
 /* Closes what was given for a table of lines. */
 void hl_symd_files_drop_pending(struct hl_symd_files *files, struct hl_symd_known *known);
 void hl_symd_files_drop(struct hl_symd_files *files, uint32_t number);

@@ -72,6 +72,9 @@ static int add_alt(struct hl_symd_files *files, struct hl_symd_known *known, str
 	int r;
 
 	source.alt = NULL;
+	r = hl_symd_known_read(known, err);
+	if (r < 0)
+		return r;
 	r = hl_inlines_wants(&source, &limits, is_wanted_alt, *alt, NULL);
 	if (r != 1)
 		return hl_err_set(err, -ESTALE, "'%s' is of another build", hl_elf_name(*alt));
@@ -155,6 +158,8 @@ static int build(struct hl_symd_files *files, const struct hl_symd_request *requ
 	source = source_of(known);
 	if (hl_elf_is_suspended(known->elf) || (known->debug && hl_elf_is_suspended(known->debug)))
 		r = hl_err_set(err, -EBADF, "'file %u' is no longer open", request->file);
+	if (r == 0)
+		r = hl_symd_known_read(known, err);
 	if (r == 0)
 		r = hl_inlines_build(&source, &limits, &table, &table_len, err);
 	hl_symd_files_drop_pending(files, known);
@@ -262,6 +267,9 @@ static int list_wanted(struct hl_symd_files *files, const struct hl_symd_request
 	known = get_known(files, request->file, err);
 	if (!known)
 		return -ENOENT;
+	r = hl_symd_known_read(known, err);
+	if (r < 0)
+		return r;
 	source = source_of(known);
 	r = hl_inlines_wants(&source, &limits, add_wanted, list, err);
 	items = list->head.n * sizeof(list->items[0]);

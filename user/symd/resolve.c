@@ -97,7 +97,8 @@ static bool find_function(const struct place *place, uint64_t address, struct fu
 	struct hl_kernel_symbol kernel;
 	struct hl_symbol symbol;
 
-	if (place->known && hl_symbols_find(place->known->symbols, address, &symbol)) {
+	if (place->known && place->known->symbols &&
+	    hl_symbols_find(place->known->symbols, address, &symbol)) {
 		*ret = (struct function){
 			.start = symbol.start, .size = symbol.size, .name = symbol.name, .named = symbol.named
 		};

@@ -28,6 +28,10 @@ struct hl_symd_server {
 	struct hl_symd_sources sources;
 };
 
+_Static_assert(HL_SYMD_REFUSED_DEBUGDATA == HL_SYMBOLS_REFUSED_DEBUGDATA &&
+		       HL_SYMD_REFUSED_FAR == HL_SYMBOLS_REFUSED_FAR,
+	       "what was refused is passed on as it is");
+
 struct hl_symd_server *hl_symd_server_new(void)
 {
 	struct hl_symd_server *server = calloc(1, sizeof(*server));
@@ -53,6 +57,21 @@ void hl_symd_server_free(struct hl_symd_server *server)
 	free(server);
 }
 
+/* The table of file @number, where the request wants it. */
+static int add_table(struct hl_symd_server *server, const struct hl_symd_request *request,
+		     struct hl_str *payload)
+{
+	const struct hl_symd_known *known = hl_symd_files_get(&server->files, request->file);
+	const void *bytes;
+	size_t len;
+
+	if (known && request->flags & HL_SYMD_WANT_TABLE) {
+		bytes = hl_symbols_bytes(known->symbols, &len);
+		hl_str_add(payload, bytes, len);
+	}
+	return hl_str_status(payload);
+}
+
 static int add_file(struct hl_symd_server *server, uint32_t number, int fd, struct hl_str *payload,
 		    struct hl_err *err)
 {
@@ -72,15 +91,40 @@ static int add_file(struct hl_symd_server *server, uint32_t number, int fd, stru
 	while ((s = hl_elf_next_code(known->elf, s))) {
 		if (file.n_segments < HL_SYMD_SEGMENTS_MAX)
 			file.segments[file.n_segments] =
-				(struct hl_symd_segment){ s->address, s->offset, s->memory_size };
+				(struct hl_symd_segment){ s->address, s->offset, s->memory_size,
+							  s->file_size };
 		file.n_segments++;
 	}
 	file.n_symbols = (uint32_t)hl_symbols_count(known->symbols);
 	file.has_symtab = hl_elf_section_typed(known->elf, SHT_SYMTAB) != NULL;
-	if (hl_symbols_refused(known->symbols) & HL_SYMBOLS_REFUSED_DEBUGDATA)
-		file.refused |= HL_SYMD_REFUSED_DEBUGDATA;
+	file.refused = hl_symbols_refused(known->symbols);
 	hl_str_add(payload, &file, sizeof(file));
 	return hl_str_status(payload);
+}
+
+static int add_debug(struct hl_symd_server *server, const struct hl_symd_request *request, int fd,
+		     struct hl_str *payload, struct hl_err *err)
+{
+	int r = hl_symd_files_add_debug(&server->files, request->file, fd, err);
+
+	return r < 0 ? r : add_table(server, request, payload);
+}
+
+static int add_names(struct hl_symd_server *server, uint32_t number, const void *payload, size_t len, int fd,
+		     struct hl_str *ret_payload, struct hl_err *err)
+{
+	struct hl_symd_extent extent;
+	struct hl_symd_file file;
+	int r;
+
+	if (len != sizeof(extent))
+		return hl_err_set(err, -EINVAL, "the place of names is told in %zu bytes", len);
+	memcpy(&extent, payload, sizeof(extent));
+	r = hl_symd_files_add_names(&server->files, number, fd, &extent, &file, err);
+	if (r < 0)
+		return r;
+	hl_str_add(ret_payload, &file, sizeof(file));
+	return hl_str_status(ret_payload);
 }
 
 static int add_kallsyms(struct hl_symd_server *server, int fd, struct hl_err *err)
@@ -157,7 +201,7 @@ static int content(struct hl_symd_server *server, uint32_t number, int fd, struc
 
 	(void)snprintf(name, sizeof(name), "file %u", number);
 	if (fd >= 0) {
-		r = hl_elf_open(fd, name, &elf, err);
+		r = hl_elf_open_unread(fd, name, &elf, err);
 		if (r < 0)
 			return r;
 		files[0] = elf;
@@ -175,11 +219,19 @@ static int content(struct hl_symd_server *server, uint32_t number, int fd, struc
 static int handle(struct hl_symd_server *server, const struct hl_symd_request *request, const void *payload,
 		  size_t len, int fd, struct hl_str *ret_payload, struct hl_err *err)
 {
+	int r;
+
 	switch (request->type) {
 	case HL_SYMD_ADD_FILE:
-		return add_file(server, request->file, fd, ret_payload, err);
+		r = add_file(server, request->file, fd, ret_payload, err);
+		return r < 0 ? r : add_table(server, request, ret_payload);
 	case HL_SYMD_ADD_DEBUG:
-		return hl_symd_files_add_debug(&server->files, request->file, fd, err);
+		return add_debug(server, request, fd, ret_payload, err);
+	case HL_SYMD_ADD_UNREAD:
+		return hl_symd_files_add_unread(&server->files, request->file, fd,
+						request->flags & HL_SYMD_OF_DEBUG, err);
+	case HL_SYMD_ADD_NAMES:
+		return add_names(server, request->file, payload, len, fd, ret_payload, err);
 	case HL_SYMD_ADD_KALLSYMS:
 		return add_kallsyms(server, fd, err);
 	case HL_SYMD_RESOLVE:
