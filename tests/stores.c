@@ -237,3 +237,28 @@ uint64_t stores_total(const struct hl_reading *reading)
 
 	return hl_profile_nodes(hl_reading_profile(reading), &n)->total;
 }
+
+bool stores_same(const struct hl_profile *a, const struct hl_profile *b)
+{
+	uint32_t n_a, n_b;
+	const struct hl_node *x = hl_profile_nodes(a, &n_a), *y = hl_profile_nodes(b, &n_b);
+
+	if (n_a != n_b) {
+		NOTE("%u nodes, not %u", n_a, n_b);
+		return false;
+	}
+	for (uint32_t i = 0; i < n_a; i++) {
+		const struct hl_frame *f = hl_profile_get_frame(a, x[i].frame),
+				      *g = hl_profile_get_frame(b, y[i].frame);
+
+		if (x[i].self != y[i].self || x[i].self_weight != y[i].self_weight ||
+		    strcmp(f->name, g->name) != 0 || strcmp(f->module, g->module) != 0 ||
+		    f->offset != g->offset || f->insn_class != g->insn_class || f->kernel != g->kernel ||
+		    !hl_id_equal(hl_profile_node_id(a, i), hl_profile_node_id(b, i))) {
+			NOTE("node %u: %s with %llu samples, %s with %llu", i, f->name,
+			     (unsigned long long)x[i].self, g->name, (unsigned long long)y[i].self);
+			return false;
+		}
+	}
+	return true;
+}

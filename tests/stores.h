@@ -33,5 +33,7 @@ struct hl_reading *stores_read(const char *path, uint64_t since_ns, uint64_t unt
 /* Whether one of the notes holds @text. */
 bool stores_has_note(const struct hl_reading *reading, const char *text);
 uint64_t stores_total(const struct hl_reading *reading);
+/* Whether two finished profiles are the same in all that is shown. */
+bool stores_same(const struct hl_profile *a, const struct hl_profile *b);
 
 #endif

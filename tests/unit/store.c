@@ -50,25 +50,6 @@ static struct hl_profile *expected_profile(unsigned int n, unsigned int seed)
 	return want;
 }
 
-static void check_same(const struct hl_profile *a, const struct hl_profile *b)
-{
-	uint32_t n_a, n_b;
-	const struct hl_node *x = hl_profile_nodes(a, &n_a), *y = hl_profile_nodes(b, &n_b);
-
-	CHECK_INT(n_a, n_b);
-	for (uint32_t i = 0; i < n_a; i++) {
-		const struct hl_frame *f = hl_profile_get_frame(a, x[i].frame),
-				      *g = hl_profile_get_frame(b, y[i].frame);
-
-		CHECK_INT(x[i].self, y[i].self);
-		CHECK_INT(x[i].self_weight, y[i].self_weight);
-		CHECK_STR(f->name, g->name);
-		CHECK_STR(f->module, g->module);
-		CHECK_INT(f->offset, g->offset);
-		CHECK(hl_id_equal(hl_profile_node_id(a, i), hl_profile_node_id(b, i)));
-	}
-}
-
 HL_TEST(what_is_read_is_what_was_written)
 {
 	struct hl_profile *want = expected_profile(5, 1);
@@ -82,7 +63,7 @@ HL_TEST(what_is_read_is_what_was_written)
 	reading = stores_read(stores_dir(), STORES_NOON, STORES_NOON + 50 * STORES_S, &err);
 	if (!reading)
 		FAIL("%s", err.text);
-	check_same(hl_reading_profile(reading), want);
+	CHECK(stores_same(hl_reading_profile(reading), want));
 	nodes = hl_profile_nodes(hl_reading_profile(reading), &n);
 	CHECK_INT(nodes[0].total_weight, nodes[0].total * 10000000 + 5);
 	binary = hl_profile_binary(hl_reading_profile(reading), (struct hl_id){ 1, 2 });
@@ -356,7 +337,7 @@ static void check_range(uint64_t since_s, uint64_t until_s, const char *change)
 	after = stores_read(copy, STORES_NOON + since_s * STORES_S, STORES_NOON + until_s * STORES_S, &err);
 	if (!after)
 		FAIL("%s", err.text);
-	check_same(hl_reading_profile(before), hl_reading_profile(after));
+	CHECK(stores_same(hl_reading_profile(before), hl_reading_profile(after)));
 	CHECK_INT(hl_profile_meta(hl_reading_profile(after))->n_notes,
 		  hl_profile_meta(hl_reading_profile(before))->n_notes);
 	hl_reading_free(before);

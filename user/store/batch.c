@@ -254,3 +254,8 @@ uint64_t hl_batch_samples(const struct hl_batch *batch)
 {
 	return batch->samples;
 }
+
+uint64_t hl_batch_weight(const struct hl_batch *batch)
+{
+	return batch->weight;
+}

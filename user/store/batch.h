@@ -38,7 +38,8 @@ const struct hl_owner_cgroup *hl_batch_cgroup(struct hl_batch *batch, const stru
 int hl_batch_add(struct hl_batch *batch, const struct hl_owner *owner, const uint32_t *frames, size_t n,
 		 uint64_t count, uint64_t weight);
 
-/* All samples that were added. */
+/* All samples that were added, and the sum of their periods. */
 uint64_t hl_batch_samples(const struct hl_batch *batch);
+uint64_t hl_batch_weight(const struct hl_batch *batch);
 
 #endif

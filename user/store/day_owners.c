@@ -31,7 +31,6 @@ struct day_owners {
 	const struct hl_store_query *query;
 	const char *event;
 	struct hl_profile *profile;
-	struct hl_query *by_thread, *by_cgroup;
 	int64_t n_threads;
 	struct host *hosts;
 	uint32_t *host_of_source;
@@ -54,8 +53,6 @@ void day_owners_free(struct day_owners *o)
 {
 	if (!o)
 		return;
-	hl_query_free(o->by_thread);
-	hl_query_free(o->by_cgroup);
 	for (size_t i = 0; i < o->n_hosts; i++)
 		free(o->hosts[i].roots);
 	free(o->hosts);
@@ -91,21 +88,8 @@ static int find_hosts(struct day_owners *o)
 
 static int prepare(struct day_owners *o, struct hl_err *err)
 {
-	static const char by_thread[] =
-		"SELECT t.name, p.kind, p.pid, p.exec, p.started, p.name, p.cgroup, v.name, e.path FROM "
-		"threads t"
-		" JOIN processes p ON p.id = t.process LEFT JOIN services v ON v.id = p.service"
-		" LEFT JOIN modules e ON e.id = p.exe WHERE t.id = ?";
-	static const char by_cgroup[] =
-		"SELECT g.path, g.unit, c.id, c.runtime, c.container_id, c.name, c.image, c.pod, c.namespace,"
-		" c.workload, c.labels FROM cgroups g LEFT JOIN containers c ON c.id = g.container WHERE "
-		"g.id = ?";
-	int code = hl_query_new(o->day->db, by_thread, &o->by_thread, err);
+	int code = hl_db_number(o->day->db, "SELECT max(id) FROM threads", &o->n_threads, err);
 
-	if (!code)
-		code = hl_query_new(o->day->db, by_cgroup, &o->by_cgroup, err);
-	if (!code)
-		code = hl_db_number(o->day->db, "SELECT max(id) FROM threads", &o->n_threads, err);
 	if (!code && (o->n_threads < 0 || o->n_threads > MAX_ITEMS))
 		code = hl_err_set(err, -EBADMSG, "its threads are not numbered in order");
 	o->n_roots = DAY_ROOT_FIRST;
@@ -146,9 +130,9 @@ static const char *text_of(const struct hl_query *query, int column)
 								   : hl_query_bytes(query, column, &len);
 }
 
-static const char *keep(struct day_owners *o, int column, int *code)
+static const char *keep(struct day_owners *o, const struct hl_query *query, int column, int *code)
 {
-	const char *text = text_of(o->by_cgroup, column), *kept;
+	const char *text = text_of(query, column), *kept;
 
 	kept = text ? hl_arena_copy(&o->strings, text, strlen(text)) : NULL;
 	if (text && !kept)
@@ -156,47 +140,62 @@ static const char *keep(struct day_owners *o, int column, int *code)
 	return kept;
 }
 
-static int read_container(struct day_owners *o, struct hl_owner_container *c)
+static int read_container(struct day_owners *o, uint32_t number, struct hl_owner_cgroup *cgroup,
+			  struct hl_err *err)
 {
+	struct hl_owner_container *c = hl_arena_take(&o->strings, sizeof(*c));
+	const struct hl_query *q;
 	const char *labels;
 	size_t len;
-	int code = 0;
+	int code = hl_rows_get(o->day->rows, HL_TABLE_CONTAINERS, number, &q, err);
 
-	*c = (struct hl_owner_container){ .runtime = keep(o, 3, &code),
-					  .id = keep(o, 4, &code),
-					  .name = keep(o, 5, &code),
-					  .image = keep(o, 6, &code),
-					  .pod = keep(o, 7, &code),
-					  .namespace = keep(o, 8, &code),
-					  .workload = keep(o, 9, &code) };
-	labels = hl_query_bytes(o->by_cgroup, 10, &len);
-	return code ? code : hl_labels_decode(labels, len, &o->strings, &c->labels, &c->n_labels);
+	if (code)
+		return code;
+	if (!c)
+		return no_memory(err);
+	*c = (struct hl_owner_container){ .runtime = keep(o, q, 1, &code),
+					  .id = keep(o, q, 2, &code),
+					  .name = keep(o, q, 3, &code),
+					  .image = keep(o, q, 4, &code),
+					  .pod = keep(o, q, 5, &code),
+					  .namespace = keep(o, q, 6, &code),
+					  .workload = keep(o, q, 7, &code) };
+	labels = hl_query_bytes(q, 8, &len);
+	if (!code)
+		code = hl_labels_decode(labels, len, &o->strings, &c->labels, &c->n_labels);
+	if (code == -EBADMSG)
+		return hl_err_set(err, code, "the labels of its container %u are damaged", number);
+	cgroup->container = c;
+	return code ? no_memory(err) : 0;
 }
 
-static int read_cgroup(struct day_owners *o, struct hl_owner_cgroup **ret)
+static int read_cgroup(struct day_owners *o, uint32_t number, struct hl_owner_cgroup **ret,
+		       struct hl_err *err)
 {
 	struct hl_owner_cgroup *cgroup = hl_arena_take(&o->strings, sizeof(*cgroup));
-	struct hl_owner_container *container = hl_arena_take(&o->strings, sizeof(*container));
-	int code = 0;
+	const struct hl_query *q;
+	int64_t container;
+	int code = hl_rows_get(o->day->rows, HL_TABLE_CGROUPS, number, &q, err);
 
-	if (!cgroup || !container)
-		return -ENOMEM;
-	*cgroup = (struct hl_owner_cgroup){ .path = keep(o, 0, &code), .unit = keep(o, 1, &code) };
-	if (!code && !cgroup->path)
-		code = -EBADMSG;
-	if (!code && hl_query_value(o->by_cgroup, 2).type != HL_VALUE_NULL) {
-		code = read_container(o, container);
-		cgroup->container = container;
-	}
+	if (code)
+		return code;
+	if (!cgroup)
+		return no_memory(err);
+	*cgroup = (struct hl_owner_cgroup){ .path = keep(o, q, 1, &code), .unit = keep(o, q, 2, &code) };
+	container = hl_query_int(q, 3);
+	if (code)
+		return no_memory(err);
+	if (!cgroup->path || container < 0 || container > UINT32_MAX)
+		return hl_err_set(err, -EBADMSG, "its cgroup %u is damaged", number);
 	*ret = cgroup;
-	return code;
+	return container ? read_container(o, (uint32_t)container, cgroup, err) : 0;
 }
 
 /* Cgroup @number of the day; NULL for 0. */
 static int get_cgroup(struct day_owners *o, int64_t number, const struct hl_owner_cgroup **ret,
 		      struct hl_err *err)
 {
-	struct hl_owner_cgroup *cgroup;
+	struct hl_owner_cgroup *cgroup = NULL;
 	int code;
 
 	if (number < 0 || number > MAX_CGROUPS)
@@ -208,18 +207,10 @@ static int get_cgroup(struct day_owners *o, int64_t number, const struct hl_owne
 	*ret = o->cgroups[number];
 	if (!number || *ret)
 		return 0;
-	hl_query_give(o->by_cgroup, hl_int(number));
-	code = hl_query_step(o->by_cgroup, err);
-	if (code < 0)
-		return code;
-	code = code == 1 ? read_cgroup(o, &cgroup) : -EBADMSG;
-	hl_query_reset(o->by_cgroup);
-	if (code == -EBADMSG)
-		return hl_err_set(err, code, "its cgroup %lld is damaged", (long long)number);
-	if (code)
-		return no_memory(err);
-	*ret = o->cgroups[number] = cgroup;
-	return 0;
+	code = read_cgroup(o, (uint32_t)number, &cgroup, err);
+	if (!code)
+		*ret = o->cgroups[number] = cgroup;
+	return code;
 }
 
 /* ---- roots --------------------------------------------------------------------------------------------- */
@@ -309,24 +300,49 @@ static int make_root(struct day_owners *o, const struct hl_owner *owner, uint32_
 	return code ? code : intern_root(o, &m, ret);
 }
 
-/* The entry of a thread that was not met yet, which the row of by_thread is about. */
-static int meet(struct day_owners *o, const struct host *host, uint32_t *ret, struct hl_err *err)
+/* The text of the row @number in the second column of @table; NULL for 0. */
+static int get_text(struct day_owners *o, enum hl_table table, int64_t number, const char **ret,
+		    struct hl_err *err)
 {
-	const struct hl_query *q = o->by_thread;
-	size_t len;
-	struct hl_owner owner = { .thread = hl_query_bytes(q, 0, &len),
-				  .kind = (uint8_t)hl_query_int(q, 1),
-				  .pid = (uint32_t)hl_query_int(q, 2),
-				  .exec_id = (uint32_t)hl_query_int(q, 3),
-				  .started_ns = (uint64_t)hl_query_int(q, 4),
-				  .process = hl_query_bytes(q, 5, &len),
-				  .service = text_of(q, 7),
-				  .exe = text_of(q, 8),
-				  .host = host->name,
-				  .event = o->event };
-	uint32_t root;
-	int code = get_cgroup(o, hl_query_int(q, 6), &owner.cgroup, err);
+	const struct hl_query *q;
+	int code;
 
+	*ret = NULL;
+	if (!number)
+		return 0;
+	if (number < 0 || number > UINT32_MAX)
+		return hl_err_set(err, -EBADMSG, "its processes are damaged");
+	code = hl_rows_get(o->day->rows, table, (uint32_t)number, &q, err);
+	if (!code)
+		*ret = text_of(q, 1);
+	return code;
+}
+
+/* The entry of a thread that was not met yet. */
+static int meet(struct day_owners *o, const struct host *host, uint32_t thread, uint32_t *ret,
+		struct hl_err *err)
+{
+	struct hl_owner owner = { .host = host->name, .event = o->event };
+	const struct hl_query *t, *p;
+	uint32_t root;
+	size_t len;
+	int code = hl_rows_get(o->day->rows, HL_TABLE_THREADS, thread, &t, err);
+
+	if (!code)
+		code = hl_rows_get(o->day->rows, HL_TABLE_PROCESSES, (uint32_t)hl_query_int(t, 1), &p, err);
+	if (code)
+		return code;
+	owner.thread = hl_query_bytes(t, 2, &len);
+	owner.kind = (uint8_t)hl_query_int(p, 1);
+	owner.pid = (uint32_t)hl_query_int(p, 2);
+	owner.exec_id = (uint32_t)hl_query_int(p, 3);
+	owner.started_ns = (uint64_t)hl_query_int(p, 4);
+	owner.process = hl_query_bytes(p, 5, &len);
+	code = get_cgroup(o, hl_query_int(p, 6), &owner.cgroup, err);
+	if (!code)
+		code = get_text(o, HL_TABLE_SERVICES, hl_query_int(p, 7), &owner.service, err);
+	if (!code)
+		code = get_text(o, HL_TABLE_MODULES, hl_query_int(p, 8), &owner.exe, err);
 	if (code)
 		return code;
 	if (make_root(o, &owner, &root))
@@ -338,7 +354,7 @@ static int meet(struct day_owners *o, const struct host *host, uint32_t *ret, st
 int day_owners_root(struct day_owners *o, uint32_t source, uint32_t thread, uint32_t *ret, struct hl_err *err)
 {
 	struct host *host = &o->hosts[o->host_of_source[source]];
-	int code;
+	int code = 0;
 
 	if (thread < 1 || thread > o->n_threads)
 		return hl_err_set(err, -EBADMSG, "there is no thread %u", thread);
@@ -346,19 +362,11 @@ int day_owners_root(struct day_owners *o, uint32_t source, uint32_t thread, uint
 		host->roots = calloc((size_t)o->n_threads + 1, sizeof(*host->roots));
 	if (!host->roots)
 		return no_memory(err);
-	if (!host->roots[thread]) {
-		hl_query_give(o->by_thread, hl_int(thread));
-		code = hl_query_step(o->by_thread, err);
-		if (code == 0)
-			code = hl_err_set(err, -EBADMSG, "there is no thread %u", thread);
-		if (code == 1)
-			code = meet(o, host, &host->roots[thread], err);
-		hl_query_reset(o->by_thread);
-		if (code)
-			return code;
-	}
-	*ret = host->roots[thread] - 1;
-	return 0;
+	if (!host->roots[thread])
+		code = meet(o, host, thread, &host->roots[thread], err);
+	if (!code)
+		*ret = host->roots[thread] - 1;
+	return code;
 }
 
 const uint32_t *day_owners_frames(const struct day_owners *o, uint32_t root, uint32_t *ret_n)

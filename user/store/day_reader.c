@@ -35,6 +35,8 @@ void day_reader_done(struct day_reader *day)
 		source_done(&day->sources[i]);
 	free(day->sources);
 	free(day->windows);
+	hl_str_done(&day->room);
+	hl_rows_free(day->rows);
 	hl_db_close(day->db);
 	*day = (struct day_reader){ 0 };
 }
@@ -42,7 +44,10 @@ void day_reader_done(struct day_reader *day)
 static int read_source(struct day_reader *day, const struct hl_query *query, struct hl_err *err)
 {
 	struct day_source *s;
+	int code = hl_row_check(&day->room, HL_TABLE_SOURCES, query, /* ret_key= */ NULL, err);
 
+	if (code)
+		return code;
 	if (hl_query_int(query, 0) != (int64_t)day->n_sources + 1)
 		return hl_err_set(err, -EBADMSG, "its sources are not numbered in order");
 	if (hl_grow(&day->sources, &day->cap_sources, day->n_sources + 1, sizeof(*day->sources), MAX_SOURCES))
@@ -64,30 +69,34 @@ static int read_source(struct day_reader *day, const struct hl_query *query, str
 	return 0;
 }
 
-int day_reader_window_of(const struct day_reader *day, const struct hl_query *q, struct day_window *ret,
+int day_reader_window_of(struct day_reader *day, const struct hl_query *q, struct day_window *ret,
 			 struct hl_err *err)
 {
-	uint64_t id = (uint64_t)hl_query_int(q, 0), source = (uint64_t)hl_query_int(q, 1);
+	uint64_t id = (uint64_t)hl_query_int(q, 0), source = (uint64_t)hl_query_int(q, 2);
+	int code = hl_row_check(&day->room, HL_TABLE_WINDOWS, q, /* ret_key= */ NULL, err);
 
-	if (source < 1 || source > day->n_sources || id < 1 || id > UINT32_MAX || hl_query_int(q, 3) < 0)
+	if (code)
+		return code;
+	if (source < 1 || source > day->n_sources || id < 1 || id > UINT32_MAX || hl_query_int(q, 4) < 0)
 		return hl_err_set(err, -EBADMSG, "its window %lld is damaged", (long long)id);
 	*ret = (struct day_window){
 		.id = (uint32_t)id,
 		.source = (uint32_t)source - 1,
-		.start_ns = (uint64_t)hl_query_int(q, 2),
-		.length_ns = (uint64_t)hl_query_int(q, 3),
-		.samples = (uint64_t)hl_query_int(q, 4),
-		.weight = (uint64_t)hl_query_int(q, 5),
-		.period = (uint64_t)hl_query_int(q, 6),
-		.expected = (uint64_t)hl_query_int(q, 7),
-		.seen = (uint64_t)hl_query_int(q, 8),
-		.idle = (uint64_t)hl_query_int(q, 9),
-		.filtered = (uint64_t)hl_query_int(q, 10),
-		.busy_ns = (uint64_t)hl_query_int(q, 11),
-		.programs_ns = (uint64_t)hl_query_int(q, 12),
-		.process_ns = (uint64_t)hl_query_int(q, 13),
-		.programs_known = hl_query_value(q, 12).type == HL_VALUE_INT,
-		.process_known = hl_query_value(q, 13).type == HL_VALUE_INT,
+		.start_ns = (uint64_t)hl_query_int(q, 3),
+		.length_ns = (uint64_t)hl_query_int(q, 4),
+		.samples = (uint64_t)hl_query_int(q, 5),
+		.weight = (uint64_t)hl_query_int(q, 6),
+		.period = (uint64_t)hl_query_int(q, 7),
+		.expected = (uint64_t)hl_query_int(q, 8),
+		.seen = (uint64_t)hl_query_int(q, 9),
+		.idle = (uint64_t)hl_query_int(q, 10),
+		.filtered = (uint64_t)hl_query_int(q, 11),
+		.busy_ns = (uint64_t)hl_query_int(q, 12),
+		.programs_ns = (uint64_t)hl_query_int(q, 13),
+		.process_ns = (uint64_t)hl_query_int(q, 14),
+		.programs_known = hl_query_value(q, 13).type == HL_VALUE_INT,
+		.process_known = hl_query_value(q, 14).type == HL_VALUE_INT,
+		.sum = (uint64_t)hl_query_int(q, 15),
 	};
 	return 0;
 }
@@ -108,9 +117,7 @@ static int read_window(struct day_reader *day, const struct hl_query *q, struct 
 int day_reader_query(const struct day_reader *day, struct hl_query **ret, struct hl_err *err)
 {
 	return hl_query_new(day->db,
-			    "SELECT id, source, start, length, samples, weight, period, expected, seen, idle,"
-			    " filtered, busy, programs, process FROM windows"
-			    " WHERE level = ? AND start >= ? AND start < ? ORDER BY id",
+			    "SELECT * FROM windows WHERE level = ? AND start >= ? AND start < ? ORDER BY id",
 			    ret, err);
 }
 
@@ -125,6 +132,8 @@ int day_reader_open(struct day_reader *day, const char *path, uint64_t since_ns,
 		code = hl_db_run(day->db, "BEGIN", err);
 	if (!code)
 		code = hl_schema_check(day->db, err);
+	if (!code)
+		code = hl_rows_new(day->db, &day->rows, err);
 	if (!code)
 		code = hl_query_new(day->db, "SELECT * FROM sources ORDER BY id", &sources, err);
 	while (!code && (code = hl_query_step(sources, err)) == 1)

@@ -7,7 +7,9 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/str.h"
 #include "store/db.h"
+#include "store/rows.h"
 
 struct hl_profile;
 struct hl_store_query;
@@ -24,6 +26,7 @@ struct day_window {
 	uint32_t id, source; /* source: index into the day's */
 	uint64_t start_ns, length_ns, samples, weight, period;
 	uint64_t expected, seen, idle, filtered, busy_ns, programs_ns, process_ns;
+	uint64_t sum; /* of the checksums of its samples */
 	bool programs_known, process_known;
 	bool wanted; /* set by the caller: its samples are to be read */
 	bool summed; /* they were, with the minute's or the hour's */
@@ -32,6 +35,8 @@ struct day_window {
 /* One day, open for reading, as it was when it was opened. */
 struct day_reader {
 	struct hl_db *db;
+	struct hl_rows *rows;
+	struct hl_str room;
 	struct day_source *sources;
 	struct day_window *windows; /* by id */
 	size_t n_sources, n_windows, cap_sources, cap_windows;
@@ -59,7 +64,7 @@ int day_reader_samples(struct day_reader *day, const struct hl_store_query *quer
 
 /* A query for windows of a level that start in a range, to be given all three; and the window of its row. */
 int day_reader_query(const struct day_reader *day, struct hl_query **ret, struct hl_err *err);
-int day_reader_window_of(const struct day_reader *day, const struct hl_query *query, struct day_window *ret,
+int day_reader_window_of(struct day_reader *day, const struct hl_query *query, struct day_window *ret,
 			 struct hl_err *err);
 
 /* The window with that id, if it is among those that were read; else NULL. */

@@ -8,45 +8,43 @@
 #include "profile/profile.h"
 #include "store/day_owners.h"
 #include "store/day_reader.h"
+#include "store/day_stacks.h"
 #include "store/reading.h"
 
 /*
  * From the rows of a day to stacks of a profile. Most rows repeat an owner and a stack that came before, in
  * another window: they are summed first, by the number of the owner's root and of the node, and each sum then
- * becomes one stack. Every number is checked before it is used: a day may be damaged in ways that SQLite does
- * not see.
+ * becomes one stack.
  */
 
-/* Far deeper than any stack that we write. */
-enum { MAX_DEPTH = 4096, MAX_SEGMENTS = 256, MAX_ITEMS = 1 << 28 };
-
-struct node {
-	uint32_t parent, frame, depth;
-};
+enum { MAX_ITEMS = 1 << 28 };
 
 struct sum {
 	uint32_t root, node;
 	uint64_t count, weight;
 };
 
-struct tables {
+struct samples {
+	struct day_reader *day;
+	const struct hl_store_query *asked;
 	struct day_owners *owners;
-	uint32_t *frames;   /* frames of the profile, by number */
-	struct node *nodes; /* by number */
+	struct day_stacks *stacks;
+	struct hl_query *all, *next_thread, *of_thread;
 	struct sum *sums;
-	size_t n_frames, n_nodes, n_sums;
-	size_t cap_frames, cap_nodes, cap_sums;
+	size_t n_sums, cap_sums;
 	struct hl_index sum_index;
 	struct day_left_out left_out;
 };
 
-static void tables_done(struct tables *t)
+static void samples_done(struct samples *s)
 {
-	day_owners_free(t->owners);
-	free(t->frames);
-	free(t->nodes);
-	free(t->sums);
-	hl_index_done(&t->sum_index);
+	day_owners_free(s->owners);
+	day_stacks_free(s->stacks);
+	hl_query_free(s->all);
+	hl_query_free(s->next_thread);
+	hl_query_free(s->of_thread);
+	free(s->sums);
+	hl_index_done(&s->sum_index);
 }
 
 static int no_memory(struct hl_err *err)
@@ -54,182 +52,129 @@ static int no_memory(struct hl_err *err)
 	return hl_err_set(err, -ENOMEM, "no memory for the samples of a day");
 }
 
-/* Numbers are given in order from 1: a row that is not at its place is damage. */
-static int check_number(const struct hl_query *query, size_t n, const char *what, struct hl_err *err)
-{
-	if (hl_query_int(query, 0) == (int64_t)n)
-		return 0;
-	return hl_err_set(err, -EBADMSG, "its %s are not numbered in order: %lld where %zu should be", what,
-			  (long long)hl_query_int(query, 0), n);
-}
-
-/* ---- binaries, frames and nodes ---------------------------------------------------------------------------------- */
-
-/* What outputs need to know of files beyond frames: none is lacking where one is damaged. */
-static int read_binaries(struct hl_db *db, struct hl_profile *profile, struct hl_err *err)
-{
-	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
-	int code = hl_query_new(db, "SELECT hash, build_id, segments FROM binaries ORDER BY id", &query, err);
-
-	while (!code && (code = hl_query_step(query, err)) == 1) {
-		struct hl_segment segments[MAX_SEGMENTS];
-		struct hl_binary binary = { .segments = segments };
-		const void *bytes;
-		size_t len;
-
-		code = 0;
-		bytes = hl_query_bytes(query, 0, &len);
-		if (len != sizeof(binary.id))
-			continue;
-		memcpy(&binary.id, bytes, len);
-		bytes = hl_query_bytes(query, 2, &len);
-		binary.n_segments = len / sizeof(segments[0]);
-		if (binary.n_segments > MAX_SEGMENTS)
-			continue;
-		memcpy(segments, bytes, binary.n_segments * sizeof(segments[0]));
-		binary.build_id = (const uint8_t *)hl_query_bytes(query, 1, &binary.build_id_len);
-		if (hl_profile_add_binary(profile, &binary))
-			return no_memory(err);
-	}
-	return code;
-}
-
-static int read_frame(const struct hl_query *q, struct hl_profile *profile, uint32_t *ret, struct hl_err *err)
-{
-	struct hl_frame f = {
-		.kind = (uint8_t)hl_query_int(q, 1),
-		.insn_class = (uint8_t)hl_query_int(q, 2),
-		.kernel = hl_query_int(q, 3) != 0,
-		.address = (uint64_t)hl_query_int(q, 4),
-		.offset = (uint64_t)hl_query_int(q, 5),
-	};
-	size_t len;
-	const void *binary = hl_query_bytes(q, 8, &len);
-
-	if (len == sizeof(f.binary))
-		memcpy(&f.binary, binary, len);
-	f.name = hl_query_bytes(q, 6, &f.name_len);
-	f.module = hl_query_bytes(q, 7, &f.module_len);
-	return hl_profile_frame(profile, &f, ret) ? no_memory(err) : 0;
-}
-
-static int read_frames(struct tables *t, struct hl_db *db, struct hl_profile *profile, struct hl_err *err)
-{
-	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
-	int code = hl_query_new(
-		db,
-		"SELECT f.id, f.kind, f.class, f.kernel, f.address, f.offset, f.name, m.path, b.hash"
-		" FROM frames f LEFT JOIN modules m ON m.id = f.module"
-		" LEFT JOIN binaries b ON b.id = f.binary ORDER BY f.id",
-		&query, err);
-
-	t->n_frames = 1;
-	while (!code && (code = hl_query_step(query, err)) == 1) {
-		code = check_number(query, t->n_frames, "frames", err);
-		if (code)
-			return code;
-		if (hl_grow(&t->frames, &t->cap_frames, t->n_frames + 1, sizeof(*t->frames), MAX_ITEMS))
-			return no_memory(err);
-		code = read_frame(query, profile, &t->frames[t->n_frames++], err);
-	}
-	return code;
-}
-
-static int read_nodes(struct tables *t, struct hl_db *db, struct hl_err *err)
-{
-	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
-	int code = hl_query_new(db, "SELECT id, parent, frame FROM nodes ORDER BY id", &query, err);
-
-	t->n_nodes = 1;
-	while (!code && (code = hl_query_step(query, err)) == 1) {
-		uint64_t parent = (uint64_t)hl_query_int(query, 1), frame = (uint64_t)hl_query_int(query, 2);
-
-		code = check_number(query, t->n_nodes, "stacks", err);
-		if (!code && (parent >= t->n_nodes || frame < 1 || frame >= t->n_frames))
-			code = hl_err_set(err, -EBADMSG, "its stack %zu is damaged", t->n_nodes);
-		if (code)
-			return code;
-		if (hl_grow(&t->nodes, &t->cap_nodes, t->n_nodes + 1, sizeof(*t->nodes), MAX_ITEMS))
-			return no_memory(err);
-		t->nodes[t->n_nodes] = (struct node){ (uint32_t)parent, (uint32_t)frame,
-						      parent ? t->nodes[parent].depth + 1 : 1 };
-		if (t->nodes[t->n_nodes++].depth > MAX_DEPTH)
-			return hl_err_set(err, -EBADMSG, "its stack %zu is too deep", t->n_nodes - 1);
-	}
-	return code;
-}
-
-/* ---- samples ------------------------------------------------------------------------------------------- */
-
 static int is_same_key(const void *ctx, uint32_t position)
 {
 	return 1; /* equal hashes are equal keys */
 }
 
-static int add_sum(struct tables *t, uint32_t root, uint32_t node, uint64_t count, uint64_t weight)
+static int add_sum(struct samples *s, uint32_t root, uint32_t node, uint64_t count, uint64_t weight)
 {
 	uint64_t hash = hl_mix((uint64_t)root << 32 | node);
-	uint32_t at = hl_index_find(&t->sum_index, hash, is_same_key, /* ctx= */ NULL);
+	uint32_t at = hl_index_find(&s->sum_index, hash, is_same_key, /* ctx= */ NULL);
 
 	if (at == HL_INDEX_NONE) {
-		if (hl_grow(&t->sums, &t->cap_sums, t->n_sums + 1, sizeof(*t->sums), MAX_ITEMS) ||
-		    hl_index_add(&t->sum_index, hash, (uint32_t)t->n_sums))
+		if (hl_grow(&s->sums, &s->cap_sums, s->n_sums + 1, sizeof(*s->sums), MAX_ITEMS) ||
+		    hl_index_add(&s->sum_index, hash, (uint32_t)s->n_sums))
 			return -ENOMEM;
-		at = (uint32_t)t->n_sums++;
-		t->sums[at] = (struct sum){ .root = root, .node = node };
+		at = (uint32_t)s->n_sums++;
+		s->sums[at] = (struct sum){ .root = root, .node = node };
 	}
-	t->sums[at].count += count;
-	t->sums[at].weight += weight;
+	s->sums[at].count += count;
+	s->sums[at].weight += weight;
 	return 0;
 }
 
-/* A row of a window: whose it is decides where it counts. */
-static int add_row(struct tables *t, const struct day_window *w, uint32_t thread, uint32_t node,
-		   uint64_t count, uint64_t weight, struct hl_err *err)
+/* ---- windows ------------------------------------------------------------------------------------------- */
+
+static int damaged_sample(const struct day_window *w, struct hl_err *err)
 {
+	return hl_err_set(err, -EBADMSG, "its window %u has a damaged sample", w->id);
+}
+
+static uint64_t weight_of(const struct hl_query *q, int column, uint64_t count, const struct day_window *w)
+{
+	struct hl_value weight = hl_query_value(q, column);
+
+	return weight.type == HL_VALUE_INT ? (uint64_t)weight.number : count * w->period;
+}
+
+static void leave_out(struct samples *s, uint32_t root, uint64_t count)
+{
+	s->left_out.not_asked += root == DAY_ROOT_NOT_ASKED ? count : 0;
+	s->left_out.excluded += root == DAY_ROOT_EXCLUDED ? count : 0;
+}
+
+/* Reads all samples of a window; they must be those that were written. */
+static int read_window(struct samples *s, const struct day_window *w, struct hl_err *err)
+{
+	uint64_t samples = 0, checksum = 0;
 	uint32_t root;
-	int code = day_owners_root(t->owners, w->source, thread, &root, err);
-
-	if (code)
-		return code;
-	t->left_out.not_asked += root == DAY_ROOT_NOT_ASKED ? count : 0;
-	t->left_out.excluded += root == DAY_ROOT_EXCLUDED ? count : 0;
-	if (root >= DAY_ROOT_FIRST && add_sum(t, root, node, count, weight))
-		return no_memory(err);
-	return 0;
-}
-
-/* Reads the samples of one window; they must be as many as it says. */
-static int read_window(struct tables *t, struct hl_query *query, const struct day_window *w,
-		       struct hl_err *err)
-{
-	uint64_t samples = 0;
 	int code;
 
-	hl_query_give(query, hl_int(w->id));
-	while ((code = hl_query_step(query, err)) == 1) {
-		uint64_t thread = (uint64_t)hl_query_int(query, 0), node = (uint64_t)hl_query_int(query, 1);
-		uint64_t count = (uint64_t)hl_query_int(query, 2);
-		struct hl_value weight = hl_query_value(query, 3);
+	hl_query_give(s->all, hl_int(w->id));
+	while ((code = hl_query_step(s->all, err)) == 1) {
+		uint64_t thread = (uint64_t)hl_query_int(s->all, 0), node = (uint64_t)hl_query_int(s->all, 1);
+		uint64_t count = (uint64_t)hl_query_int(s->all, 2), weight = weight_of(s->all, 3, count, w);
 
-		if (thread > UINT32_MAX || node >= t->n_nodes)
-			return hl_err_set(err, -EBADMSG, "its window %u has a damaged sample", w->id);
+		if (thread > UINT32_MAX || node > UINT32_MAX)
+			return damaged_sample(w, err);
 		samples += count;
-		code = add_row(t, w, (uint32_t)thread, (uint32_t)node, count,
-			       weight.type == HL_VALUE_INT ? (uint64_t)weight.number : count * w->period,
-			       err);
+		checksum += hl_sample_checksum((uint32_t)thread, (uint32_t)node, count, weight);
+		code = day_owners_root(s->owners, w->source, (uint32_t)thread, &root, err);
 		if (code)
 			return code;
+		leave_out(s, root, count);
+		if (root >= DAY_ROOT_FIRST && add_sum(s, root, (uint32_t)node, count, weight))
+			return no_memory(err);
 	}
 	if (!code && samples != w->samples)
 		return hl_err_set(err, -EBADMSG, "its window %u has %llu samples and should have %llu", w->id,
 				  (unsigned long long)samples, (unsigned long long)w->samples);
+	return !code && checksum != w->sum ? damaged_sample(w, err) : code;
+}
+
+/* Reads the samples of one thread of a window, with that root. */
+static int read_thread(struct samples *s, const struct day_window *w, uint32_t thread, uint32_t root,
+		       uint64_t *samples, struct hl_err *err)
+{
+	int code;
+
+	hl_query_give(s->of_thread, hl_int(w->id), hl_int(thread));
+	while ((code = hl_query_step(s->of_thread, err)) == 1) {
+		uint64_t node = (uint64_t)hl_query_int(s->of_thread, 0);
+		uint64_t count = (uint64_t)hl_query_int(s->of_thread, 1);
+
+		if (node > UINT32_MAX)
+			return damaged_sample(w, err);
+		*samples += count;
+		leave_out(s, root, root == DAY_ROOT_EXCLUDED ? count : 0);
+		if (root >= DAY_ROOT_FIRST &&
+		    add_sum(s, root, (uint32_t)node, count, weight_of(s->of_thread, 2, count, w)))
+			return no_memory(err);
+	}
 	return code;
 }
 
 /*
- * Whether the windows that @sum is of are all wanted and not read yet, and have as many samples as it: one may
- * have come later, as the clock was set back. If @take, they are marked as read.
+ * Reads those samples of a long window that are asked for, and passes over the others: a long window has many of
+ * each thread.
+ */
+static int read_some(struct samples *s, const struct day_window *w, struct hl_err *err)
+{
+	uint64_t read = 0;
+	uint32_t root, thread = 0;
+	int code = 0;
+
+	while (!code) {
+		hl_query_give(s->next_thread, hl_int(w->id), hl_int(thread));
+		code = hl_query_step(s->next_thread, err);
+		if (code != 1)
+			break;
+		thread = (uint32_t)hl_query_int(s->next_thread, 0);
+		hl_query_reset(s->next_thread);
+		code = day_owners_root(s->owners, w->source, thread, &root, err);
+		if (!code && root != DAY_ROOT_NOT_ASKED)
+			code = read_thread(s, w, thread, root, &read, err);
+	}
+	if (!code && read > w->samples)
+		return damaged_sample(w, err);
+	leave_out(s, DAY_ROOT_NOT_ASKED, w->samples - read);
+	return code;
+}
+
+/*
+ * Whether the windows that @sum is of are all wanted and not read yet, and have as many samples as it. If @take,
+ * they are marked as read.
  */
 static bool stands_for(struct day_reader *day, const struct day_window *sum, bool take)
 {
@@ -250,89 +195,111 @@ static bool stands_for(struct day_reader *day, const struct day_window *sum, boo
 }
 
 /* Reads the sums of @level where they stand for what is wanted. */
-static int read_sums(struct tables *t, struct day_reader *day, int level, struct hl_query *samples,
-		     struct hl_err *err)
+static int read_sums(struct samples *s, int level, struct hl_err *err)
 {
 	_cleanup_(hl_query_freep) struct hl_query *sums = NULL;
 	struct day_window sum;
 	int code;
 
-	if (!day->n_windows)
+	if (!s->day->n_windows)
 		return 0;
-	code = day_reader_query(day, &sums, err);
+	code = day_reader_query(s->day, &sums, err);
 	if (!code)
-		hl_query_give(sums, hl_int(level), hl_int(day->windows[0].start_ns), hl_int(INT64_MAX));
+		hl_query_give(sums, hl_int(level), hl_int(s->day->windows[0].start_ns), hl_int(INT64_MAX));
 	while (!code && (code = hl_query_step(sums, err)) == 1) {
-		code = day_reader_window_of(day, sums, &sum, err);
-		if (code || !stands_for(day, &sum, /* take= */ false))
+		code = day_reader_window_of(s->day, sums, &sum, err);
+		if (code || !stands_for(s->day, &sum, /* take= */ false))
 			continue;
-		code = read_window(t, samples, &sum, err);
-		(void)stands_for(day, &sum, /* take= */ true);
+		code = s->asked->some ? read_some(s, &sum, err) : read_window(s, &sum, err);
+		(void)stands_for(s->day, &sum, /* take= */ true);
 	}
 	return code;
 }
 
 /* Hours and minutes first: they have fewer rows. */
-static int read_samples(struct tables *t, struct day_reader *day, struct hl_err *err)
+static int read_samples(struct samples *s, struct hl_err *err)
 {
-	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
-	int code = hl_query_new(day->db, "SELECT thread, node, count, weight FROM samples WHERE window = ?",
-				&query, err);
+	int code = 0;
 
 	for (int level = 2; level > 0 && !code; level--)
-		code = read_sums(t, day, level, query, err);
-	for (size_t i = 0; i < day->n_windows && !code; i++)
-		if (day->windows[i].wanted && !day->windows[i].summed)
-			code = read_window(t, query, &day->windows[i], err);
+		code = read_sums(s, level, err);
+	for (size_t i = 0; i < s->day->n_windows && !code; i++)
+		if (s->day->windows[i].wanted && !s->day->windows[i].summed)
+			code = read_window(s, &s->day->windows[i], err);
 	return code;
 }
 
-static bool is_below_function(const struct hl_profile *profile, uint32_t frame)
-{
-	uint8_t kind = hl_profile_get_frame(profile, frame)->kind;
+/* ---- stacks -------------------------------------------------------------------------------------------- */
 
-	return kind == HL_FRAME_INSN || kind == HL_FRAME_PART;
+static int compare_sums(const void *a, const void *b)
+{
+	const struct sum *x = a, *y = b;
+
+	if (x->root != y->root)
+		return x->root < y->root ? -1 : 1;
+	return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Adds one sum as a stack of the profile: its nodes lead from the leaf to the start. */
-static int add_stack(const struct tables *t, struct hl_profile *profile, const struct sum *sum,
-		     bool functions)
+static int add_stacks(struct samples *s, struct hl_profile *profile)
 {
-	uint32_t frames[DAY_ROOT_MAX + MAX_DEPTH], n_roots, leaf = sum->node;
-	const uint32_t *roots = day_owners_frames(t->owners, sum->root, &n_roots);
-	size_t end = DAY_ROOT_MAX + MAX_DEPTH, at = end;
+	uint32_t last = 0, root = 0, node, n;
+	const uint32_t *frames;
+	int code = 0;
 
-	while (leaf && functions && is_below_function(profile, t->frames[t->nodes[leaf].frame]))
-		leaf = t->nodes[leaf].parent;
-	for (uint32_t node = leaf; node; node = t->nodes[node].parent)
-		frames[--at] = t->frames[t->nodes[node].frame];
-	at -= n_roots;
-	memcpy(frames + at, roots, n_roots * sizeof(frames[0]));
-	return hl_profile_add(profile, frames + at, end - at, sum->count, sum->weight);
+	qsort(s->sums, s->n_sums, sizeof(*s->sums), compare_sums);
+	for (size_t i = 0; i < s->n_sums && !code; i++) {
+		const struct sum *sum = &s->sums[i];
+
+		if (sum->root != last) {
+			frames = day_owners_frames(s->owners, sum->root, &n);
+			code = hl_profile_stack(profile, frames, n, &root);
+			last = sum->root;
+		}
+		if (!code)
+			code = day_stacks_below(s->stacks, root, sum->node, &node);
+		if (!code)
+			hl_profile_count(profile, node, sum->count, sum->weight);
+	}
+	return code;
+}
+
+static int prepare(struct samples *s, const char *event, struct hl_profile *profile, struct hl_err *err)
+{
+	const struct {
+		struct hl_query **query;
+		const char *sql;
+	} queries[] = {
+		{ &s->all, "SELECT thread, node, count, weight FROM samples WHERE window = ?" },
+		{ &s->next_thread,
+		  "SELECT thread FROM samples WHERE window = ? AND thread > ? ORDER BY thread LIMIT 1" },
+		{ &s->of_thread, "SELECT node, count, weight FROM samples WHERE window = ? AND thread = ?" },
+	};
+	int code = day_owners_new(s->day, s->asked, event, profile, &s->owners, err);
+
+	if (!code)
+		code = day_stacks_new(s->day, profile, s->asked->functions, &s->stacks, err);
+	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]) && !code; i++)
+		code = hl_query_new(s->day->db, queries[i].sql, queries[i].query, err);
+	return code;
 }
 
 int day_reader_samples(struct day_reader *day, const struct hl_store_query *query, const char *event,
 		       struct hl_profile *profile, struct day_left_out *left_out, struct hl_err *err)
 {
-	struct tables t = { 0 };
-	int code = day_owners_new(day, query, event, profile, &t.owners, err);
+	struct samples s = { .day = day, .asked = query };
+	int code = prepare(&s, event, profile, err);
 
 	if (!code)
-		code = read_binaries(day->db, profile, err);
-	if (!code)
-		code = read_frames(&t, day->db, profile, err);
-	if (!code)
-		code = read_nodes(&t, day->db, err);
-	if (!code)
-		code = read_samples(&t, day, err);
+		code = read_samples(&s, err);
+	for (size_t i = 0; i < s.n_sums && !code; i++)
+		code = day_stacks_need(s.stacks, s.sums[i].node, err);
 	/* All was read and is sound: now it counts. */
-	for (size_t i = 0; i < t.n_sums && !code; i++)
-		if (add_stack(&t, profile, &t.sums[i], query->functions))
-			code = no_memory(err);
+	if (!code && add_stacks(&s, profile))
+		code = no_memory(err);
 	if (!code) {
-		left_out->not_asked += t.left_out.not_asked;
-		left_out->excluded += t.left_out.excluded;
+		left_out->not_asked += s.left_out.not_asked;
+		left_out->excluded += s.left_out.excluded;
 	}
-	tables_done(&t);
+	samples_done(&s);
 	return code;
 }

@@ -29,6 +29,7 @@ static int errno_of(sqlite3 *handle, int code)
 	case SQLITE_FORMAT:
 	case SQLITE_ERROR: /* our statements fit our tables: others' tables are no day of ours */
 	case SQLITE_SCHEMA:
+	case SQLITE_CONSTRAINT: /* as do our rows */
 		return -EBADMSG;
 	case SQLITE_FULL:
 		return -ENOSPC;

@@ -8,9 +8,10 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "store/rows.h"
 
 /* Of a table, and of nodes: 6 and 16 MB at most. Numbers end where they would not fit 32 bits. */
-enum { MAX_ROWS = 1 << 17, MAX_NODES = 1 << 19, MAX_COLUMNS = 16 };
+enum { MAX_ROWS = 1 << 17, MAX_NODES = 1 << 19 };
 #define MAX_ID UINT32_C(0xfffffff0)
 
 struct known_row {
@@ -27,35 +28,12 @@ struct table {
 };
 
 struct hl_ids {
-	struct table tables[HL_N_TABLES];
+	struct table tables[HL_N_INTERNED];
 	struct hl_index nodes; /* its positions are the nodes' numbers */
 	struct hl_query *insert_node;
 	uint32_t last_node;
 	struct hl_str text; /* room to build a key in */
 };
-
-static void add_to_key(struct hl_str *text, const struct hl_value *value)
-{
-	const uint64_t head[] = { (uint64_t)value->type,
-				  value->type == HL_VALUE_INT ? (uint64_t)value->number : value->len };
-
-	hl_str_add(text, head, sizeof(head));
-	if (value->len)
-		hl_str_add(text, value->bytes, value->len);
-}
-
-static int key_of(struct hl_ids *ids, enum hl_table table, const struct hl_value *values, size_t n,
-		  struct hl_id *ret)
-{
-	hl_str_clear(&ids->text);
-	hl_str_addc(&ids->text, (char)table);
-	for (size_t i = 0; i < n; i++)
-		add_to_key(&ids->text, &values[i]);
-	if (hl_str_status(&ids->text))
-		return -ENOMEM;
-	*ret = hl_id_of(ids->text.data, ids->text.len);
-	return 0;
-}
 
 struct wanted_row {
 	const struct known_row *rows;
@@ -107,26 +85,23 @@ static int load_table(struct hl_ids *ids, struct hl_db *db, enum hl_table which,
 	const struct hl_table_shape *shape = &hl_tables[which];
 	struct table *t = &ids->tables[which];
 	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
-	struct hl_value values[MAX_COLUMNS];
 	struct hl_id key;
 	char sql[120];
 	int code;
 
-	(void)snprintf(sql, sizeof(sql), "INSERT INTO %s VALUES(?1%.*s)", shape->name, 2 * shape->columns,
-		       ",?,?,?,?,?,?,?,?,?,?,?,?");
+	(void)snprintf(sql, sizeof(sql), "INSERT INTO %s VALUES(?1%.*s)", shape->name,
+		       2 * (shape->columns + 1), ",?,?,?,?,?,?,?,?,?,?,?,?");
 	code = hl_query_new(db, sql, &t->insert, err);
-	(void)snprintf(sql, sizeof(sql), "SELECT * FROM %s", shape->name);
+	(void)snprintf(sql, sizeof(sql), "SELECT * FROM %s ORDER BY id", shape->name);
 	if (!code)
 		code = hl_query_new(db, sql, &query, err);
 	while (!code && (code = hl_query_step(query, err)) == 1) {
-		for (int i = 0; i < shape->columns; i++)
-			values[i] = hl_query_value(query, 1 + i);
-		t->last = (uint32_t)hl_query_int(query, 0);
-		code = key_of(ids, which, values, (size_t)shape->columns, &key);
-		if (!code)
-			code = remember(t, key, t->last);
+		code = hl_row_check(&ids->text, which, query, &key, err);
 		if (code)
-			(void)hl_err_set(err, code, "no memory for the rows of a day");
+			return code;
+		t->last = (uint32_t)hl_query_int(query, 0);
+		if (remember(t, key, t->last))
+			code = hl_err_set(err, -ENOMEM, "no memory for the rows of a day");
 	}
 	return code;
 }
@@ -134,14 +109,17 @@ static int load_table(struct hl_ids *ids, struct hl_db *db, enum hl_table which,
 static int load_nodes(struct hl_ids *ids, struct hl_db *db, struct hl_err *err)
 {
 	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
-	int code = hl_query_new(db, "INSERT INTO nodes VALUES(?, ?, ?)", &ids->insert_node, err);
+	int code = hl_query_new(db, "INSERT INTO nodes VALUES(?, ?, ?, ?)", &ids->insert_node, err);
 
 	if (!code)
-		code = hl_query_new(db, "SELECT id, parent, frame FROM nodes", &query, err);
+		code = hl_query_new(db, "SELECT * FROM nodes ORDER BY id", &query, err);
 	while (!code && (code = hl_query_step(query, err)) == 1) {
+		uint32_t parent = (uint32_t)hl_query_int(query, 1), frame = (uint32_t)hl_query_int(query, 2);
+
 		ids->last_node = (uint32_t)hl_query_int(query, 0);
-		code = remember_node(ids, (uint32_t)hl_query_int(query, 1), (uint32_t)hl_query_int(query, 2),
-				     ids->last_node);
+		if (hl_query_int(query, 3) != hl_node_checksum(ids->last_node, parent, frame))
+			return hl_err_set(err, -EBADMSG, "its stack %u is damaged", ids->last_node);
+		code = remember_node(ids, parent, frame, ids->last_node);
 		if (code)
 			(void)hl_err_set(err, code, "no memory for the stacks of a day");
 	}
@@ -155,7 +133,7 @@ int hl_ids_new(struct hl_db *db, struct hl_ids **ret, struct hl_err *err)
 
 	if (!ids)
 		return hl_err_set(err, -ENOMEM, "no memory for the rows of a day");
-	for (unsigned int i = 0; i < HL_N_TABLES && !code; i++)
+	for (unsigned int i = 0; i < HL_N_INTERNED && !code; i++)
 		code = load_table(ids, db, i, err);
 	if (!code)
 		code = load_nodes(ids, db, err);
@@ -171,7 +149,7 @@ void hl_ids_free(struct hl_ids *ids)
 {
 	if (!ids)
 		return;
-	for (unsigned int i = 0; i < HL_N_TABLES; i++) {
+	for (unsigned int i = 0; i < HL_N_INTERNED; i++) {
 		hl_query_free(ids->tables[i].insert);
 		hl_index_done(&ids->tables[i].index);
 		free(ids->tables[i].rows);
@@ -187,8 +165,9 @@ int hl_ids_row(struct hl_ids *ids, enum hl_table table, const struct hl_value *v
 {
 	struct table *t = &ids->tables[table];
 	struct wanted_row wanted = { .rows = t->rows };
-	int code = key_of(ids, table, values, n, &wanted.key);
+	int code = hl_row_key(&ids->text, table, values, n, &wanted.key);
 	const struct hl_value id = hl_int(t->last + 1);
+	struct hl_value checksum;
 	uint32_t at;
 
 	if (code)
@@ -202,6 +181,8 @@ int hl_ids_row(struct hl_ids *ids, enum hl_table table, const struct hl_value *v
 		return hl_err_set(err, -EBADMSG, "too many rows in '%s' of this day", hl_tables[table].name);
 	hl_query_bind(t->insert, 1, &id, 1);
 	hl_query_bind(t->insert, 2, values, n);
+	checksum = hl_int(hl_row_checksum(wanted.key, t->last + 1));
+	hl_query_bind(t->insert, 2 + (int)n, &checksum, 1);
 	code = hl_query_run(t->insert, err);
 	if (!code && remember(t, wanted.key, t->last + 1))
 		code = hl_err_set(err, -ENOMEM, "no memory for the rows of a day");
@@ -221,7 +202,8 @@ int hl_ids_node(struct hl_ids *ids, uint32_t parent, uint32_t frame, uint32_t *r
 	}
 	if (ids->last_node >= MAX_ID)
 		return hl_err_set(err, -EBADMSG, "too many stacks in this day");
-	hl_query_give(ids->insert_node, hl_int(ids->last_node + 1), hl_int(parent), hl_int(frame));
+	hl_query_give(ids->insert_node, hl_int(ids->last_node + 1), hl_int(parent), hl_int(frame),
+		      hl_int(hl_node_checksum(ids->last_node + 1, parent, frame)));
 	code = hl_query_run(ids->insert_node, err);
 	if (!code && remember_node(ids, parent, frame, ids->last_node + 1))
 		code = hl_err_set(err, -ENOMEM, "no memory for the stacks of a day");

@@ -15,7 +15,9 @@ const struct hl_table_shape hl_tables[HL_N_TABLES] = {
 	[HL_TABLE_CGROUPS] = { "cgroups", 3 },     [HL_TABLE_SERVICES] = { "services", 1 },
 	[HL_TABLE_PROCESSES] = { "processes", 8 }, [HL_TABLE_THREADS] = { "threads", 2 },
 	[HL_TABLE_MODULES] = { "modules", 1 },     [HL_TABLE_BINARIES] = { "binaries", 3 },
-	[HL_TABLE_FRAMES] = { "frames", 9 },
+	[HL_TABLE_FRAMES] = { "frames", 9 },       [HL_TABLE_WINDOWS] = { "windows", 15 },
+	[HL_TABLE_LOSSES] = { "losses", 2 },       [HL_TABLE_WINDOW_NOTES] = { "window_notes", 1 },
+	[HL_TABLE_GAPS] = { "gaps", 3 },
 };
 
 /*
@@ -23,14 +25,17 @@ const struct hl_table_shape hl_tables[HL_N_TABLES] = {
  * day: a frame's is stored; that of a stack node is the hash of its parent's and its frame's. A node or frame
  * may stand here twice (the writer's memory is bounded): add up by what is shown, not by id.
  *
+ * Checksums are those of rows.h, and stand last.
+ *
  * Most rows are samples. Their key (window, thread, node) is kept in order as it is written, so that pages
  * are full, and no other index costs room.
  */
+#define CHECKSUM "checksum INT NOT NULL);"
 static const char tables[] =
 	/* Who measured what. */
 	"CREATE TABLE sources(id INTEGER PRIMARY KEY, host TEXT NOT NULL, kernel TEXT NOT NULL,"
 	" version TEXT NOT NULL, decoders TEXT NOT NULL, event TEXT NOT NULL, unit TEXT NOT NULL,"
-	" precise INT NOT NULL, frequency INT NOT NULL, cpus INT NOT NULL);"
+	" precise INT NOT NULL, frequency INT NOT NULL, cpus INT NOT NULL, " CHECKSUM
 	/*
 	 * A span of time. Level 0 holds what was measured; its windows of one host do not overlap. Level 1
 	 * (minutes) and 2 (hours) hold the same samples again, summed, for each source; only their start,
@@ -38,32 +43,32 @@ static const char tables[] =
 	 * epoch. Samples: shown here, weight their sum of periods, due by the clock, seen by the program, of
 	 * an idle CPU, not asked for. busy, programs and process: nanoseconds of CPU time of the host, of
 	 * hotleaf's programs in the kernel and of hotleaf itself; NULL: not known. period: of each sample
-	 * whose weight is NULL.
+	 * whose weight is NULL. sum: of the checksums of its samples.
 	 */
 	"CREATE TABLE windows(id INTEGER PRIMARY KEY, level INT NOT NULL, source INT NOT NULL,"
 	" start INT NOT NULL, length INT NOT NULL, samples INT NOT NULL, weight INT NOT NULL,"
 	" period INT NOT NULL, expected INT NOT NULL, seen INT NOT NULL, idle INT NOT NULL,"
-	" filtered INT NOT NULL, busy INT NOT NULL, programs INT, process INT);"
-	"CREATE INDEX windows_by_start ON windows(level, source, start);"
+	" filtered INT NOT NULL, busy INT NOT NULL, programs INT, process INT,"
+	" sum INT NOT NULL, " CHECKSUM "CREATE INDEX windows_by_start ON windows(level, source, start);"
 	/* kind: 0 lost, 1 cut, 2 noted. */
 	"CREATE TABLE reasons(id INTEGER PRIMARY KEY, kind INT NOT NULL, name TEXT NOT NULL,"
-	" help TEXT NOT NULL);"
+	" help TEXT NOT NULL, " CHECKSUM
 	"CREATE TABLE losses(window INT NOT NULL, reason INT NOT NULL, samples INT NOT NULL,"
-	" PRIMARY KEY(window, reason)) WITHOUT ROWID;"
-	"CREATE TABLE notes(id INTEGER PRIMARY KEY, text TEXT NOT NULL);"
-	"CREATE TABLE window_notes(window INT NOT NULL, note INT NOT NULL,"
+	" checksum INT NOT NULL, PRIMARY KEY(window, reason)) WITHOUT ROWID;"
+	"CREATE TABLE notes(id INTEGER PRIMARY KEY, text TEXT NOT NULL, " CHECKSUM
+	"CREATE TABLE window_notes(window INT NOT NULL, note INT NOT NULL, checksum INT NOT NULL,"
 	" PRIMARY KEY(window, note)) WITHOUT ROWID;"
 	/* Time without windows and why; samples: how many were taken and could not be kept. */
 	"CREATE TABLE gaps(start INT NOT NULL, length INT NOT NULL, reason TEXT NOT NULL,"
-	" samples INT NOT NULL);"
+	" samples INT NOT NULL, " CHECKSUM
 	/*
 	 * What was known of containers and cgroups while they were there. id: in full; labels: an object of
 	 * JSON. NULL: not known. unit: of systemd; container: 0 none, else its number.
 	 */
 	"CREATE TABLE containers(id INTEGER PRIMARY KEY, runtime TEXT, container_id TEXT, name TEXT,"
-	" image TEXT, pod TEXT, namespace TEXT, workload TEXT, labels TEXT NOT NULL);"
-	"CREATE TABLE cgroups(id INTEGER PRIMARY KEY, path TEXT NOT NULL, unit TEXT, container INT NOT NULL);"
-	"CREATE TABLE services(id INTEGER PRIMARY KEY, name TEXT NOT NULL);"
+	" image TEXT, pod TEXT, namespace TEXT, workload TEXT, labels TEXT NOT NULL, " CHECKSUM
+	"CREATE TABLE cgroups(id INTEGER PRIMARY KEY, path TEXT NOT NULL, unit TEXT, container INT NOT "
+	"NULL, " CHECKSUM "CREATE TABLE services(id INTEGER PRIMARY KEY, name TEXT NOT NULL, " CHECKSUM
 	/*
 	 * kind: 0 process, 1 kernel thread, 2 idle task. exec: grows with each execve. started: nanoseconds
 	 * since boot. cgroup: 0 if it was gone before it was seen, else its number, as service and exe, which
@@ -71,15 +76,15 @@ static const char tables[] =
 	 */
 	"CREATE TABLE processes(id INTEGER PRIMARY KEY, kind INT NOT NULL, pid INT NOT NULL,"
 	" exec INT NOT NULL, started INT NOT NULL, name TEXT NOT NULL, cgroup INT NOT NULL,"
-	" service INT NOT NULL, exe INT NOT NULL);"
-	"CREATE TABLE threads(id INTEGER PRIMARY KEY, process INT NOT NULL, name TEXT NOT NULL);"
-	"CREATE TABLE modules(id INTEGER PRIMARY KEY, path TEXT NOT NULL);"
+	" service INT NOT NULL, exe INT NOT NULL, " CHECKSUM
+	"CREATE TABLE threads(id INTEGER PRIMARY KEY, process INT NOT NULL, name TEXT NOT NULL, " CHECKSUM
+	"CREATE TABLE modules(id INTEGER PRIMARY KEY, path TEXT NOT NULL, " CHECKSUM
 	/*
 	 * hash: of the executable segments and the build-id. segments: ELF address, offset in the file and
 	 * size of each executable one, as 64-bit little-endian numbers.
 	 */
 	"CREATE TABLE binaries(id INTEGER PRIMARY KEY, hash BLOB NOT NULL, build_id BLOB NOT NULL,"
-	" segments BLOB NOT NULL);"
+	" segments BLOB NOT NULL, " CHECKSUM
 	/*
 	 * kind: 1 mark, 2 function, 3 inlined function, 4 generated code, 5 kernel function, 6 instruction,
 	 * whose name is its text, 7 part of a function. class: 0 other, 1 load, 2 store, 3 branch,
@@ -88,9 +93,9 @@ static const char tables[] =
 	 */
 	"CREATE TABLE frames(id INTEGER PRIMARY KEY, hash BLOB NOT NULL, kind INT NOT NULL,"
 	" class INT NOT NULL, kernel INT NOT NULL, binary INT NOT NULL, module INT NOT NULL,"
-	" address INT NOT NULL, offset INT NOT NULL, name TEXT NOT NULL);"
+	" address INT NOT NULL, offset INT NOT NULL, name TEXT NOT NULL, " CHECKSUM
 	/* A stack: its last frame, and the rest of it, 0: none. */
-	"CREATE TABLE nodes(id INTEGER PRIMARY KEY, parent INT NOT NULL, frame INT NOT NULL);"
+	"CREATE TABLE nodes(id INTEGER PRIMARY KEY, parent INT NOT NULL, frame INT NOT NULL, " CHECKSUM
 	"CREATE TABLE samples(window INT NOT NULL, thread INT NOT NULL, node INT NOT NULL,"
 	" count INT NOT NULL, weight INT, PRIMARY KEY(window, thread, node)) WITHOUT ROWID;";
 

@@ -12,23 +12,32 @@
  */
 enum { HL_SCHEMA_VERSION = 2 };
 
-/* The tables whose rows are interned: written once each and then named by number; see ids.h. */
+/*
+ * The tables whose rows are interned: written once each and then named by number; see ids.h. Values are part of
+ * checksums: never renumbered.
+ */
 enum hl_table {
-	HL_TABLE_SOURCES,
-	HL_TABLE_REASONS,
-	HL_TABLE_NOTES,
-	HL_TABLE_CONTAINERS,
-	HL_TABLE_CGROUPS,
-	HL_TABLE_SERVICES,
-	HL_TABLE_PROCESSES,
-	HL_TABLE_THREADS,
-	HL_TABLE_MODULES,
-	HL_TABLE_BINARIES,
-	HL_TABLE_FRAMES,
+	HL_TABLE_SOURCES = 0,
+	HL_TABLE_REASONS = 1,
+	HL_TABLE_NOTES = 2,
+	HL_TABLE_CONTAINERS = 3,
+	HL_TABLE_CGROUPS = 4,
+	HL_TABLE_SERVICES = 5,
+	HL_TABLE_PROCESSES = 6,
+	HL_TABLE_THREADS = 7,
+	HL_TABLE_MODULES = 8,
+	HL_TABLE_BINARIES = 9,
+	HL_TABLE_FRAMES = 10,
+	HL_N_INTERNED,
+	/* The others whose rows have a checksum. */
+	HL_TABLE_WINDOWS = 11,
+	HL_TABLE_LOSSES = 12,
+	HL_TABLE_WINDOW_NOTES = 13,
+	HL_TABLE_GAPS = 14,
 	HL_N_TABLES
 };
 
-/* Name and number of columns, the id apart. */
+/* Name and number of columns, without the first and the checksum. */
 struct hl_table_shape {
 	const char *name;
 	int columns;

@@ -221,18 +221,22 @@ static int add_losses(struct hl_summary *s, struct day_reader *day, struct hl_er
 {
 	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
 	size_t len;
-	int code = hl_query_new(day->db,
-				"SELECT l.window, r.kind, r.name, r.help, l.samples FROM losses l"
-				" JOIN reasons r ON r.id = l.reason WHERE l.window BETWEEN ? AND ?",
-				&query, err);
+	int code = hl_query_new(day->db, "SELECT * FROM losses WHERE window BETWEEN ? AND ?", &query, err);
 
 	if (!code)
 		hl_query_give(query, hl_int(day->windows[0].id), hl_int(day->windows[day->n_windows - 1].id));
 	while (!code && (code = hl_query_step(query, err)) == 1) {
+		const struct hl_query *reason;
+
 		code = 0;
-		if (is_wanted(day, hl_query_int(query, 0)) &&
-		    add_loss(s, (uint8_t)hl_query_int(query, 1), hl_query_bytes(query, 2, &len),
-			     hl_query_bytes(query, 3, &len), (uint64_t)hl_query_int(query, 4)))
+		if (!is_wanted(day, hl_query_int(query, 0)))
+			continue;
+		code = hl_row_check(&day->room, HL_TABLE_LOSSES, query, /* ret_key= */ NULL, err);
+		if (!code)
+			code = hl_rows_get(day->rows, HL_TABLE_REASONS, (uint32_t)hl_query_int(query, 1),
+					   &reason, err);
+		if (!code && add_loss(s, (uint8_t)hl_query_int(reason, 1), hl_query_bytes(reason, 2, &len),
+				      hl_query_bytes(reason, 3, &len), (uint64_t)hl_query_int(query, 2)))
 			code = no_memory(err);
 	}
 	return code;
@@ -242,17 +246,24 @@ static int add_window_notes(struct hl_summary *s, struct day_reader *day, struct
 {
 	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
 	size_t len;
-	int code = hl_query_new(day->db,
-				"SELECT x.window, n.text FROM window_notes x JOIN notes n ON n.id = x.note"
-				" WHERE x.window BETWEEN ? AND ?",
-				&query, err);
+	int code =
+		hl_query_new(day->db, "SELECT * FROM window_notes WHERE window BETWEEN ? AND ?", &query, err);
 
 	if (!code)
 		hl_query_give(query, hl_int(day->windows[0].id), hl_int(day->windows[day->n_windows - 1].id));
-	while (!code && (code = hl_query_step(query, err)) == 1)
-		code = is_wanted(day, hl_query_int(query, 0))
-			       ? add_note(s, hl_query_bytes(query, 1, &len), err)
-			       : 0;
+	while (!code && (code = hl_query_step(query, err)) == 1) {
+		const struct hl_query *note;
+
+		code = 0;
+		if (!is_wanted(day, hl_query_int(query, 0)))
+			continue;
+		code = hl_row_check(&day->room, HL_TABLE_WINDOW_NOTES, query, /* ret_key= */ NULL, err);
+		if (!code)
+			code = hl_rows_get(day->rows, HL_TABLE_NOTES, (uint32_t)hl_query_int(query, 1), &note,
+					   err);
+		if (!code)
+			code = add_note(s, hl_query_bytes(note, 1, &len), err);
+	}
 	return code;
 }
 
@@ -260,10 +271,8 @@ static int add_gaps(struct hl_summary *s, struct day_reader *day, struct hl_err 
 {
 	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
 	size_t len;
-	int code = hl_query_new(day->db,
-				"SELECT start, length, reason, samples FROM gaps"
-				" WHERE start < ? AND start + length > ?",
-				&query, err);
+	int code = hl_query_new(day->db, "SELECT * FROM gaps WHERE start < ? AND start + length > ?", &query,
+				err);
 
 	if (!code)
 		hl_query_give(query, hl_int(s->meta.end_ns), hl_int(s->meta.start_ns));
@@ -271,6 +280,9 @@ static int add_gaps(struct hl_summary *s, struct day_reader *day, struct hl_err 
 		struct hl_gap gap = { .start_ns = (uint64_t)hl_query_int(query, 0),
 				      .samples = (uint64_t)hl_query_int(query, 3) };
 
+		code = hl_row_check(&day->room, HL_TABLE_GAPS, query, /* ret_key= */ NULL, err);
+		if (code)
+			return code;
 		gap.end_ns = gap.start_ns + (uint64_t)hl_query_int(query, 1);
 		(void)snprintf(gap.reason, sizeof(gap.reason), "%s", hl_query_bytes(query, 2, &len));
 		s->not_stored += gap.samples;
