@@ -270,35 +270,6 @@ HL_TEST(sqlite_shell_answers)
 		    stores_dir());
 }
 
-HL_TEST(sqlite_shell_knows_whose_samples_they_are)
-{
-	static const struct {
-		const char *sql, *want;
-	} cases[] = {
-		{ "SELECT DISTINCT service, container, image, process, pid, exe FROM instructions WHERE pid "
-		  "< 102 "
-		  "ORDER BY pid, process",
-		  "|red|img:1|other|100|/usr/bin/app\nweb|blue|img:1|app|101|/usr/bin/app" },
-		{ "SELECT pod, namespace, workload, runtime, container_id, cgroup FROM instructions WHERE "
-		  "container = 'blue' LIMIT 1",
-		  "p|n|w|podman|c0ffee01|/podman/c0ffee01" },
-		{ "SELECT DISTINCT unit, cgroup IS NULL FROM owners ORDER BY pid", "|0\nweb.service|0\n|1" },
-		{ "SELECT DISTINCT labels ->> 'app' FROM instructions WHERE container = 'red'", "web" },
-		{ "SELECT key FROM labels WHERE value = 'web'", "app" },
-		{ "SELECT sum(samples) = (SELECT sum(samples) FROM hottest) FROM instructions", "1" },
-	};
-
-	/* Long enough for sums of minutes and hours. */
-	stores_fill(stores_dir(), STORES_NOON - 30 * STORES_S, 400, 1);
-	if (system("command -v sqlite3 >/dev/null"))
-		SKIP("there is no sqlite3 shell");
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		stores_must("cd %s && got=$(sqlite3 2024-02-28.db \"%s\") && test \"$got\" = \"$(printf "
-			    "'%s')\" || "
-			    "{ echo \"# $got\"; false; }",
-			    stores_dir(), cases[i].sql, cases[i].want);
-}
-
 HL_TEST(an_agent_goes_on_where_one_ended)
 {
 	struct stat before, after;
@@ -379,82 +350,6 @@ HL_TEST(a_late_window_is_not_lost)
 		want += stores_samples(1 + i) + stores_samples(50 + i);
 	CHECK_INT(stores_total(reading), want);
 	hl_reading_free(reading);
-}
-
-/* ---- whose samples they are ---------------------------------------------------------------------------- */
-
-/* Roots as of "--by container,process", without what @ctx names. */
-static int by_container(void *ctx, const struct hl_owner *owner, hl_root_push_fn push_root, void *push_ctx)
-{
-	const struct hl_owner_cgroup *g = owner->cgroup;
-	const char *name = g && g->container ? g->container->name : "none";
-	int code;
-
-	CHECK_STR(owner->host, "host1");
-	CHECK_STR(owner->event, "cpu-clock");
-	CHECK_STR(owner->exe, "/usr/bin/app");
-	CHECK(!!owner->service == (owner->pid != 100));
-	CHECK(!!g == (owner->pid != 103));
-	if (g && strcmp(name, "red") == 0) {
-		CHECK_INT(g->container->n_labels, 2);
-		CHECK_STR(g->container->labels[1].key, "say \"x\"");
-		CHECK_STR(g->container->labels[1].value, "\xff\n\\");
-		CHECK(!g->container->pod);
-	}
-	if (strcmp(name, ctx) == 0)
-		return owner->pid % 2 ? HL_ROOT_EXCLUDED : HL_ROOT_NOT_ASKED;
-	code = push_root(push_ctx, name, strlen(name));
-	return code ? code : push_root(push_ctx, owner->process, strlen(owner->process));
-}
-
-static struct hl_reading *read_by_container(const char *without)
-{
-	char name[16];
-	struct hl_store_query query = { .since_ns = STORES_NOON,
-					.until_ns = STORES_NOON + 100 * STORES_S,
-					.root = by_container,
-					.root_ctx = name };
-	struct hl_reading *reading = hl_reading_new(&query);
-	struct hl_err err;
-
-	(void)snprintf(name, sizeof(name), "%s", without);
-	if (hl_reading_add(reading, stores_dir(), &err) || hl_reading_finish(reading, &err))
-		FAIL("%s", err.text);
-	return reading;
-}
-
-static uint64_t total_of(const struct hl_reading *reading, const char *root)
-{
-	const struct hl_profile *p = hl_reading_profile(reading);
-	const struct hl_node *nodes;
-	uint64_t total = 0;
-	uint32_t n;
-
-	nodes = hl_profile_nodes(p, &n);
-	for (uint32_t i = 1; i < n; i++)
-		if (nodes[i].depth == 1 && strcmp(hl_profile_get_frame(p, nodes[i].frame)->name, root) == 0)
-			total += nodes[i].total;
-	return total;
-}
-
-HL_TEST(samples_stand_where_the_reader_says)
-{
-	struct hl_reading *all, *some;
-	uint64_t red, blue;
-
-	stores_fill(stores_dir(), STORES_NOON, 10, 1);
-	all = read_by_container("nothing");
-	red = total_of(all, "red");
-	blue = total_of(all, "blue");
-	CHECK(red > 0 && blue > 0);
-	CHECK_INT(red + blue + total_of(all, "none"), stores_total(all));
-	some = read_by_container("blue");
-	CHECK_INT(total_of(some, "red"), red);
-	CHECK_INT(stores_total(some), stores_total(all) - blue);
-	CHECK_INT(hl_profile_meta(hl_reading_profile(some))->filtered, blue);
-	CHECK(stores_has_note(some, "--where left out 0 and --exclude "));
-	hl_reading_free(all);
-	hl_reading_free(some);
 }
 
 /* ---- retention ----------------------------------------------------------------------------------------- */

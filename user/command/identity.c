@@ -159,7 +159,7 @@ void hl_identify_owner(const struct hl_owner *owner, struct hl_identity *ret)
 	(void)snprintf(ret->pid, sizeof(ret->pid), "%u", owner->pid);
 	value[HL_BY_PROCESS] = owner->process;
 	value[HL_BY_THREAD] = owner->thread;
-	value[HL_BY_PID] = ret->pid;
+	value[HL_BY_PID] = owner->pid ? ret->pid : NULL;
 	if (owner->kind == HL_OWNER_KTHREAD) {
 		ret->kind = HL_IDENTITY_KTHREAD;
 		return;

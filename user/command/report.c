@@ -109,6 +109,8 @@ static int run_report(void *config, char **rest, struct hl_err *err)
 		return code;
 	query.root = hl_stored_root;
 	query.root_ctx = selection;
+	query.some = !hl_selection_is_all(selection);
+	query.pids = hl_selection_needs_pid(selection);
 	(void)umask(027);
 	code = hl_outputs_open(&c->outputs, c->format, &outputs, err);
 	if (code)

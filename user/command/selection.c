@@ -211,17 +211,33 @@ static bool needs_proc(unsigned int key)
 	return key == HL_BY_EXE || follows_from_cgroup(key);
 }
 
-bool hl_selection_needs_proc(const struct hl_selection *selection)
+static bool is_pid(unsigned int key)
 {
-	bool needs = false;
+	return key == HL_BY_PID;
+}
+
+/* Whether @is holds of a key that frames or conditions follow from. */
+static bool needs(const struct hl_selection *selection, bool (*is)(unsigned int key))
+{
+	bool any = false;
 
 	for (size_t i = 0; i < selection->n_by; i++)
-		needs |= needs_proc(selection->by[i]);
+		any |= is(selection->by[i]);
 	for (size_t i = 0; i < selection->where.n; i++)
-		needs |= needs_proc(selection->where.items[i].key);
+		any |= is(selection->where.items[i].key);
 	for (size_t i = 0; i < selection->exclude.n; i++)
-		needs |= needs_proc(selection->exclude.items[i].key);
-	return needs;
+		any |= is(selection->exclude.items[i].key);
+	return any;
+}
+
+bool hl_selection_needs_proc(const struct hl_selection *selection)
+{
+	return needs(selection, needs_proc);
+}
+
+bool hl_selection_needs_pid(const struct hl_selection *selection)
+{
+	return needs(selection, is_pid);
 }
 
 /* The frame of one key. */

@@ -37,6 +37,9 @@ bool hl_selection_is_all(const struct hl_selection *selection);
 /* Whether frames or conditions follow from cgroups and executables, which have to be looked at in time. */
 bool hl_selection_needs_proc(const struct hl_selection *selection);
 
+/* Whether frames or conditions follow from pids. */
+bool hl_selection_needs_pid(const struct hl_selection *selection);
+
 /*
  * Calls @push for each frame that a stack begins with, outermost first, until one fails. A value of a stranger
  * cannot look like one of our marks, "[no container]", "[kernel threads]" and so on. @selection may be NULL: by

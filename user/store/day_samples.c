@@ -221,7 +221,7 @@ static int read_samples(struct samples *s, struct hl_err *err)
 {
 	int code = 0;
 
-	for (int level = 2; level > 0 && !code; level--)
+	for (int level = s->asked->pids ? 0 : 2; level > 0 && !code; level--)
 		code = read_sums(s, level, err);
 	for (size_t i = 0; i < s->day->n_windows && !code; i++)
 		if (s->day->windows[i].wanted && !s->day->windows[i].summed)

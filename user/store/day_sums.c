@@ -24,7 +24,7 @@ static const char totals[] =
 static const char rows[] = "SELECT x.thread, x.node, x.count, coalesce(x.weight, x.count * w.period)"
 			   " FROM windows w JOIN samples x ON x.window = w.id" OF_WINDOWS;
 
-int day_sums_init(struct day_sums *s, struct hl_db *db, struct hl_err *err)
+int day_sums_init(struct day_sums *s, struct hl_db *db, struct hl_ids *ids, struct hl_err *err)
 {
 	const struct {
 		struct hl_query **query;
@@ -37,9 +37,10 @@ int day_sums_init(struct day_sums *s, struct hl_db *db, struct hl_err *err)
 		{ &s->drop_samples, "DELETE FROM samples WHERE window = ?" },
 		{ &s->drop_window, "DELETE FROM windows WHERE id = ?" },
 	};
-	int code = 0;
+	int code;
 
-	*s = (struct day_sums){ .db = db };
+	*s = (struct day_sums){ 0 };
+	code = day_nameless_init(&s->nameless, db, ids, err);
 	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]) && !code; i++)
 		code = hl_query_new(db, queries[i].sql, queries[i].query, err);
 	return code;
@@ -53,17 +54,22 @@ void day_sums_done(struct day_sums *s)
 	hl_query_free(s->wrong);
 	hl_query_free(s->drop_samples);
 	hl_query_free(s->drop_window);
-	*s = (struct day_sums){ 0 };
+	day_nameless_done(&s->nameless);
 }
 
 static int add_rows(struct day_sums *s, struct row_sums *sums, struct hl_err *err)
 {
+	uint32_t thread;
 	int code;
 
-	while ((code = hl_query_step(s->rows, err)) == 1)
-		if (row_sums_add(sums, (uint32_t)hl_query_int(s->rows, 0), (uint32_t)hl_query_int(s->rows, 1),
+	while ((code = hl_query_step(s->rows, err)) == 1) {
+		code = day_nameless_thread(&s->nameless, (uint32_t)hl_query_int(s->rows, 0), &thread, err);
+		if (code)
+			return code;
+		if (row_sums_add(sums, thread, (uint32_t)hl_query_int(s->rows, 1),
 				 (uint64_t)hl_query_int(s->rows, 2), (uint64_t)hl_query_int(s->rows, 3)))
 			return hl_err_set(err, -ENOMEM, "no memory to sum windows up");
+	}
 	return code;
 }
 

@@ -5,21 +5,22 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "store/day_nameless.h"
 #include "store/day_put.h"
 
 /*
  * The windows of levels 1 and 2 of a day, in which those of level 0 stand summed for each source, minute by
- * minute and hour by hour, so that long ranges are read fast. A sum is there whole and right, or not at all.
+ * minute and hour by hour, without pids, so that long ranges are read fast. A sum is there whole and right, or not at all.
  */
 struct day_sums {
-	struct hl_db *db;
+	struct day_nameless nameless;
 	struct hl_query *lacking, *totals, *rows, *wrong, *drop_samples, *drop_window;
 	/* By level: all that lie before are there. */
 	uint64_t done_ns[3];
 };
 
-/* Of the day in @db; to be released with day_sums_done() in any case, before @db is closed. */
-int day_sums_init(struct day_sums *sums, struct hl_db *db, struct hl_err *err);
+/* Of the day in @db, whose rows @ids numbers; to be released with day_sums_done() in any case, before @db is closed. */
+int day_sums_init(struct day_sums *sums, struct hl_db *db, struct hl_ids *ids, struct hl_err *err);
 void day_sums_done(struct day_sums *sums);
 
 /*

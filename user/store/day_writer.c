@@ -47,7 +47,7 @@ static int open_day(struct day_writer *day, const char *path, struct hl_err *err
 	if (!code)
 		code = day_put_init(&day->put, day->db, err);
 	if (!code)
-		code = day_sums_init(&day->sums, day->db, err);
+		code = day_sums_init(&day->sums, day->db, day->ids, err);
 	return code ? code : hl_db_number(day->db, "SELECT max(id) FROM windows", &day->last_window, err);
 }
 

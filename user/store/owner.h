@@ -30,8 +30,8 @@ struct hl_owner_cgroup {
 };
 
 struct hl_owner {
-	uint8_t kind; /* enum hl_owner_kind */
-	uint32_t pid;
+	uint8_t kind;        /* enum hl_owner_kind */
+	uint32_t pid;        /* 0, as the next two: of several that are the same in all else */
 	uint32_t exec_id;    /* grows with each execve of the process */
 	uint64_t started_ns; /* since boot: tells processes of one pid apart */
 	const char *process, *thread;

@@ -71,7 +71,7 @@ static const char tables[] =
 	"NULL, " CHECKSUM "CREATE TABLE services(id INTEGER PRIMARY KEY, name TEXT NOT NULL, " CHECKSUM
 	/*
 	 * kind: 0 process, 1 kernel thread, 2 idle task. exec: grows with each execve. started: nanoseconds
-	 * since boot. cgroup: 0 if it was gone before it was seen, else its number, as service and exe, which
+	 * since boot. All three are 0 in sums, which are of all processes of that name. cgroup: 0 if it was gone before it was seen, else its number, as service and exe, which
 	 * is one of modules, are.
 	 */
 	"CREATE TABLE processes(id INTEGER PRIMARY KEY, kind INT NOT NULL, pid INT NOT NULL,"
