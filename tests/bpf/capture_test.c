@@ -208,6 +208,40 @@ HL_TEST_TIMEOUT(a_stopped_drain_loses_only_what_it_counts, 90)
 	(void)run_for(1, 10000, &options);
 }
 
+/* Weights are right at any frequency: the periods of all samples add up to the time that they stand for. */
+HL_TEST(the_frequency_may_change)
+{
+	static const unsigned int steps[] = { 500, 250, 125, 997 };
+	struct hl_capture_options options = { .frequency = 997 };
+	struct hl_capture *capture = start(&options);
+	struct hl_capture_stats before = { 0 }, now;
+	pid_t load[2] = { burn(), burn() };
+
+	for (int i = 0; i < 4; i++) {
+		double seen, due, periods;
+
+		if (hl_capture_set_frequency(capture, steps[i], &err))
+			FAIL("%s", err.text);
+		hl_capture_stats(capture, &before);
+		(void)usleep(1500 * 1000);
+		drain(capture);
+		hl_capture_stats(capture, &now);
+		CHECK_INT(now.cpus, sysconf(_SC_NPROCESSORS_ONLN));
+		seen = (double)(now.counters.value[HL_COUNTER_SEEN] - before.counters.value[HL_COUNTER_SEEN]);
+		periods = (double)(now.counters.value[HL_COUNTER_PERIODS] -
+				   before.counters.value[HL_COUNTER_PERIODS]);
+		due = (double)(now.expected - before.expected);
+		NOTE("%u Hz: %.0f of %.0f, each for %.0f ns", steps[i], seen, due, periods / seen);
+		CHECK(due > 1.4 * steps[i] * now.cpus && due < 30.0 * steps[i] * now.cpus);
+		CHECK(seen <= due + 2 * now.cpus);
+		CHECK(periods / seen > 0.999e9 / steps[i] && periods / seen < 1.001e9 / steps[i]);
+	}
+	end(load[0]);
+	end(load[1]);
+	(void)settle(capture);
+	hl_capture_free(capture);
+}
+
 HL_TEST(only_targets_and_their_children_are_kept)
 {
 	struct hl_capture_options options = { .frequency = 999, .only_targets = true };

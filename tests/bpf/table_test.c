@@ -320,6 +320,45 @@ static uint8_t kind_at(struct hl_capture *capture, uint32_t id, uint32_t page)
 		.cfa_kind;
 }
 
+HL_TEST(a_lower_limit_drops_the_coldest)
+{
+	struct hl_capture_options options = { .unwind_mb = 8 };
+	struct hl_capture *capture = load(&options);
+	struct hl_file *states = capture->tables->states;
+	void *table = make_table(7, 10000, 1, HL_CFA_STOP); /* eight fit into a slab */
+	uint64_t before;
+
+	capture->skel->data->epoch = 100;
+	for (uint32_t i = 0; i < 32; i++) {
+		load_table(capture, 1000 + i, table);
+		states[1000 + i].used = i < 4 ? 100 : 10 + i;
+	}
+	before = stats_of(capture).table_bytes;
+	CHECK(before >= 4 << 20);
+	hl_capture_limit_tables(capture, 2);
+	CHECK_INT(stats_of(capture).table_bytes, 2 << 20);
+	/* What is in use stays, and so do those that were used last. */
+	for (uint32_t i = 0; i < 4; i++)
+		CHECK_INT(hl_capture_table_state(capture, 1000 + i), HL_TABLE_FIRST);
+	CHECK_INT(hl_capture_table_state(capture, 1004), HL_TABLE_DROPPED);
+	/* Below the limit others find room in the place of colder ones, and it holds. */
+	for (uint32_t i = 0; i < 32; i++)
+		load_table(capture, 2000 + i, table);
+	CHECK_INT(stats_of(capture).table_bytes, 2 << 20);
+	/* Never below what is in use. */
+	for (uint32_t i = 0; i < 32; i++)
+		states[2000 + i].used = 100;
+	hl_capture_limit_tables(capture, 1);
+	CHECK(stats_of(capture).table_bytes >= 1 << 20);
+	CHECK_INT(hl_capture_table_state(capture, 2031), HL_TABLE_FIRST);
+	hl_capture_limit_tables(capture, 100);
+	for (uint32_t i = 0; i < 60; i++)
+		load_table(capture, 3000 + i, table);
+	CHECK_INT(stats_of(capture).table_bytes, 8 << 20);
+	free(table);
+	hl_capture_free(capture);
+}
+
 HL_TEST(freed_memory_is_used_again)
 {
 	enum { FILES = 5 };

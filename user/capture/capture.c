@@ -329,8 +329,7 @@ void hl_capture_stats(struct hl_capture *capture, struct hl_capture_stats *ret)
 	*ret = (struct hl_capture_stats){ 0 };
 	read_counters(capture, &ret->counters);
 	if (capture->options.event->software_clock)
-		ret->expected =
-			(uint64_t)((double)hl_cpus_enabled_ns(capture) * capture->options.frequency / 1e9);
+		ret->expected = (uint64_t)hl_cpus_expected(capture);
 	if (!bpf_obj_get_info_by_fd(bpf_program__fd(capture->skel->progs.on_sample), &info, &size)) {
 		ret->program_ns = info.run_time_ns;
 		ret->program_ns_known = capture->stats_fd >= 0;

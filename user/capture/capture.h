@@ -58,6 +58,12 @@ void hl_capture_stop(struct hl_capture *capture);
  */
 int hl_capture_drain(struct hl_capture *capture, struct hl_window *window, struct hl_err *err);
 
+/*
+ * Samples at @hz from now on; periods of samples, the weights, say so by themselves. To be called by the thread
+ * that drains. 0 or -errno: then events go on as they were, or, of some CPUs, as they shall be.
+ */
+int hl_capture_set_frequency(struct hl_capture *capture, unsigned int hz, struct hl_err *err);
+
 /* A descriptor that polls readable while file events are waiting. */
 int hl_capture_files_fd(const struct hl_capture *capture);
 typedef void (*hl_capture_file_fn)(void *ctx, const struct hl_file_event *event);
@@ -90,6 +96,12 @@ void hl_capture_settle_file(struct hl_capture *capture, uint32_t id, enum hl_tab
  * again, after some seconds, there will be another event of it.
  */
 int hl_capture_load_table(struct hl_capture *capture, uint32_t id, const void *bytes, struct hl_err *err);
+
+/*
+ * From now on the memory of unwind tables is at most @mb MiB, but no more than unwind_mb and no less than what is in
+ * use now: the tables that were not used for longest go, which may take some milliseconds.
+ */
+void hl_capture_limit_tables(struct hl_capture *capture, unsigned int mb);
 
 /* HL_TABLE_FIRST: it is loaded. An event of a file that is open and DROPPED asks for its table. */
 enum hl_table_state hl_capture_table_state(const struct hl_capture *capture, uint32_t id);

@@ -174,3 +174,39 @@ uint64_t hl_cpus_enabled_ns(const struct hl_capture *capture)
 			total += enabled_ns(capture->events[i].fd);
 	return total;
 }
+
+double hl_cpus_expected(const struct hl_capture *capture)
+{
+	uint64_t since = hl_cpus_enabled_ns(capture) - capture->slower_ns;
+
+	return capture->slower_expected + (double)since * capture->options.frequency / 1e9;
+}
+
+/*
+ * Each event is replaced: PERF_EVENT_IOC_PERIOD would do, but a software clock goes on to give its first period to
+ * its samples.
+ */
+int hl_capture_set_frequency(struct hl_capture *capture, unsigned int hz, struct hl_err *err)
+{
+	double expected = hl_cpus_expected(capture);
+	int code = 0;
+
+	capture->slower_ns = hl_cpus_enabled_ns(capture);
+	capture->slower_expected = expected;
+	capture->options.frequency = hz;
+	for (size_t i = 0; i < capture->n_events && !code; i++) {
+		struct hl_cpu_event before = capture->events[i];
+
+		if (!before.link)
+			continue;
+		capture->events[i] = (struct hl_cpu_event){ .fd = -1 };
+		code = open_cpu(capture, (int)i, err);
+		if (!code)
+			close_cpu(capture, &before);
+		else
+			capture->events[i] = before;
+		if (code == -ENODEV) /* it is going; the next drain sees to it */
+			code = 0;
+	}
+	return code;
+}

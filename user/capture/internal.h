@@ -43,6 +43,8 @@ struct hl_capture {
 	struct hl_cpu_event *events; /* by CPU number */
 	size_t n_events;
 	uint64_t gone_enabled_ns; /* enabled time of events that were closed */
+	uint64_t slower_ns;       /* of the enabled time, until the frequency was last changed */
+	double slower_expected;   /* samples that were due until then */
 	struct ring_buffer *ring;
 	int stats_fd;
 	bool started;
@@ -80,6 +82,8 @@ void hl_cpus_stop(struct hl_capture *capture);
 void hl_cpus_done(struct hl_capture *capture);
 /* Nanoseconds for which events were enabled, summed over CPUs. */
 uint64_t hl_cpus_enabled_ns(const struct hl_capture *capture);
+/* Samples that were due by then, by the clock. */
+double hl_cpus_expected(const struct hl_capture *capture);
 /* Parses a list such as "0-3,5" into set[CPU] = true; -EINVAL if it is none or names a CPU >= @n. */
 int hl_cpus_parse(const char *list, bool *set, size_t n);
 

@@ -39,6 +39,8 @@ static int back(struct hl_slabs *slabs, uint32_t at)
 	void *words;
 	int code;
 
+	if (slabs->n_backed >= slabs->limit)
+		return -EDQUOT;
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "hl_slab", sizeof(uint32_t), SLAB_BYTES, 1, &opts);
 	if (fd < 0)
 		return fd;
@@ -56,7 +58,7 @@ static int back(struct hl_slabs *slabs, uint32_t at)
 
 int hl_slabs_init(struct hl_slabs *slabs, uint32_t n)
 {
-	*slabs = (struct hl_slabs){ .outer_fd = -1, .n = n };
+	*slabs = (struct hl_slabs){ .outer_fd = -1, .n = n, .limit = n };
 	for (uint32_t i = 0; i < HL_SLABS; i++)
 		slabs->items[i].fd = -1;
 	if (hl_extents_init(&slabs->extents, HL_TABLE_FIRST, n * HL_SLAB_WORDS))
@@ -123,7 +125,7 @@ int hl_slabs_take(struct hl_slabs *slabs, uint32_t len, bool whole, uint32_t *re
 	}
 	if (code) {
 		hl_slabs_give(slabs, place, len);
-		return code == -ENOSPC ? -ENOMEM : code;
+		return code == -EDQUOT ? -ENOSPC : code == -ENOSPC ? -ENOMEM : code;
 	}
 	*ret_place = place;
 	return 0;

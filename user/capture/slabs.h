@@ -19,6 +19,7 @@ struct hl_slab {
 struct hl_slabs {
 	int outer_fd;      /* the map of slabs; -1 before the programs are loaded */
 	uint32_t n;        /* slabs that there may be at once */
+	uint32_t limit;    /* of these, as many as there may be now; at least 1 */
 	uint32_t n_backed; /* that there are; other threads read it */
 	struct hl_extents extents;
 	struct hl_slab items[HL_SLABS];

@@ -225,15 +225,14 @@ static const struct hl_table *find_coldest(const struct hl_capture *capture)
 	return coldest;
 }
 
-/* Drops the coldest tables until @words words should be free. False: there was none to drop. */
-static bool make_room(struct hl_capture *capture, uint32_t words)
+/* Drops the coldest tables, one at least, of @words words in all. False: there was none to drop. */
+static bool drop_coldest(struct hl_capture *capture, uint64_t words)
 {
 	struct hl_tables *tables = capture->tables;
-	uint64_t have = tables->slabs.extents.free_total;
 	const struct hl_table *table;
+	uint64_t have = 0;
 	bool dropped = false;
 
-	/* One at least: there may be room enough, but in pieces. */
 	while ((have < words || !dropped) && (table = find_coldest(capture))) {
 		have += table->words;
 		hl_tables_point(tables, table->file, HL_TABLE_DROPPED);
@@ -243,6 +242,26 @@ static bool make_room(struct hl_capture *capture, uint32_t words)
 	if (dropped)
 		hl_tables_bury(capture);
 	return dropped && !tables->dead;
+}
+
+/* Drops the coldest tables until @words words should be free; one at least, as there may be room in pieces. */
+static bool make_room(struct hl_capture *capture, uint32_t words)
+{
+	uint64_t have = capture->tables->slabs.extents.free_total;
+
+	return drop_coldest(capture, have < words ? words - have : 0);
+}
+
+void hl_capture_limit_tables(struct hl_capture *capture, unsigned int mb)
+{
+	struct hl_tables *tables = capture->tables;
+	struct hl_slabs *slabs = &tables->slabs;
+	bool went = true;
+
+	slabs->limit = mb < 1 ? 1 : mb < slabs->n ? mb : slabs->n;
+	/* A slab goes with the last table in it: this may take several rounds. */
+	while (slabs->n_backed > slabs->limit && went)
+		went = drop_coldest(capture, (slabs->n_backed - slabs->limit) * HL_SLAB_WORDS);
 }
 
 static int add_extent(struct hl_table *table, uint32_t len)
@@ -294,7 +313,7 @@ static int take_extents(struct hl_capture *capture, struct hl_table *table)
 	size_t i;
 	int code;
 
-	if (table->words > tables->slabs.n * HL_SLAB_WORDS - HL_TABLE_FIRST)
+	if (table->words > tables->slabs.limit * HL_SLAB_WORDS - HL_TABLE_FIRST)
 		return -ENOSPC;
 	do {
 		code = 0;
