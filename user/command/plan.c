@@ -48,7 +48,7 @@ static int open_all(struct hl_plan *plan, const struct hl_plan *before, struct h
 	plan->names =
 		(struct hl_symd_options){ .memory_mb = o->recording.symd_mb, .timeout_ms = HL_NAMES_MS };
 	if (hl_recording_open_cache(&o->recording, &plan->cache, &why))
-		hl_log(HL_LOG_WARNING, "unwind", "unwind tables are made anew each time: %s", why.text);
+		hl_log(HL_LOG_WARNING, "unwind", "files are read anew each time: %s", why.text);
 	return 0;
 }
 

@@ -34,7 +34,7 @@ struct hl_plan {
 	struct hl_event_choice event;
 	struct hl_symd_options names; /* of the symbolizer that names samples */
 	struct hl_store *store;
-	struct hl_cache *cache; /* of unwind tables; NULL: none */
+	struct hl_cache *cache; /* of unwind tables and names; NULL: none */
 	bool elsewhere;         /* the store is another user's */
 	struct hl_arena arena;  /* of the options, where they were read again */
 };

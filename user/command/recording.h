@@ -87,7 +87,7 @@ extern const char *const hl_recording_syntaxes[];
 	  .help = "memory of unwind tables; beyond it those unused for longest go, and are counted" },  \
 	{ "cache", 0, HL_STRING(config, recording.cache), .default_text = "/var/cache/hotleaf",  \
 	  .metavar = "DIR",  \
-	  .help = "keep unwind tables, and what --inlines and --lines read, in DIR; none: keep nothing" },  \
+	  .help = "keep unwind tables, names, and what --inlines and --lines read, in DIR; none: nothing" },  \
 	{ "cache-size", 0, HL_UINT(config, recording.cache_mb), .min = 1, .max = 1 << 20,  \
 	  .default_text = "1024", .metavar = "MB",  \
 	  .help = "beyond it, what was not used for longest goes" },  \

@@ -3,12 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,6 +29,7 @@ struct hl_symd_child {
 	int buffer; /* the memfd, -1: none */
 	size_t buffer_size;
 	uint32_t timeout_ms, guards;
+	uint64_t wait_ms; /* how long a receive waits as of now; 0: for ever */
 };
 
 static int spawn(struct hl_symd_child *child, const struct hl_symd_options *options, int socket)
@@ -41,25 +42,35 @@ static int spawn(struct hl_symd_child *child, const struct hl_symd_options *opti
 	return hl_spawn_self(argv, NULL, socket, &child->pid);
 }
 
-/* The next message, within @ms. */
-static int receive(const struct hl_symd_child *child, uint32_t ms, struct hl_wire_reply *ret,
-		   struct hl_err *err)
+/* From now on nothing is waited for longer than @ms. */
+static void limit_wait(struct hl_symd_child *child, uint64_t ms)
+{
+	struct timeval limit = { (time_t)(ms / 1000), (suseconds_t)(ms % 1000 * 1000) };
+
+	if (child->wait_ms == ms)
+		return;
+	(void)setsockopt(child->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	child->wait_ms = ms;
+}
+
+/* The next message, within @ms: one system call, where nothing disturbs it. */
+static int receive(struct hl_symd_child *child, uint32_t ms, struct hl_wire_reply *ret, struct hl_err *err)
 {
 	uint64_t end = hl_monotonic_ns() + ms * UINT64_C(1000000), now;
-	struct pollfd wait = { .fd = child->fd, .events = POLLIN };
 	struct iovec part = { ret, sizeof(*ret) };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 	ssize_t n;
 
+	limit_wait(child, ms);
 	for (;;) {
 		/* No room for descriptors: the kernel closes what may come. */
-		n = recvmsg(child->fd, &message, MSG_DONTWAIT);
+		n = recvmsg(child->fd, &message, 0);
 		if (n >= 0 || (errno != EAGAIN && errno != EINTR))
 			break;
 		now = hl_monotonic_ns();
 		if (now >= end)
 			return hl_err_set(err, -ETIMEDOUT, "no answer in %u s", ms / 1000);
-		(void)poll(&wait, 1, (int)((end - now) / 1000000) + 1);
+		limit_wait(child, (end - now) / 1000000 + 1);
 	}
 	if (n < 0 && errno != ECONNRESET)
 		return hl_err_errno(err, -errno, "its socket failed");

@@ -54,12 +54,11 @@ static struct errand make_errand(const struct hl_symd_request *request, const vo
 		e.subject = hl_symd_subject_of(request);
 		return e;
 	}
-	for (uint32_t i = 0; i < request->count; i++) {
-		const struct hl_symd_subject subject = { queries[i].place, queries[i].file };
-
-		e.is_several |= i > 0 && !hl_symd_is_same_subject(subject, e.subject);
-		e.subject = subject;
-	}
+	if (request->count)
+		e.subject = (struct hl_symd_subject){ queries->place, queries->file };
+	/* Each batch goes through this loop. */
+	for (uint32_t i = 1; i < request->count && !e.is_several; i++)
+		e.is_several = queries[i].place != queries->place || queries[i].file != queries->file;
 	return e;
 }
 
