@@ -27,8 +27,8 @@ struct hl_session {
 	struct hl_exes *exes;
 	struct hl_maps *maps; /* only where the kernel walks: addresses are raw then */
 	/* The other thread's. */
-	struct hl_symd *symd;      /* compiles unwind tables, by `tables` only while that thread runs */
-	struct hl_cache *cache;    /* of tables, borrowed; NULL: none; the same */
+	struct hl_symd *symd;   /* compiles unwind tables, by `tables` only while that thread runs */
+	struct hl_cache *cache; /* of tables, borrowed; NULL: none; the same */
 	struct hl_table_thread *tables;
 	struct hl_id_list waiting; /* open files whose table is to be loaded */
 	struct hl_id_list lost;    /* files that could not be opened yet */
