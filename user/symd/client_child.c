@@ -22,6 +22,11 @@
 
 /* On a busy host; a child that is up answers within its options' time. */
 enum { START_MS = 30000 };
+/*
+ * A child that has not run at all, looked at STALLS times in a row, is stopped or waits for a disk or a server
+ * that is dead. Looks are counted, not time: who was frozen with it has not looked.
+ */
+enum { LOOK_MS = 500, STALLS = 6 };
 
 struct hl_symd_child {
 	pid_t pid;
@@ -42,6 +47,16 @@ static int spawn(struct hl_symd_child *child, const struct hl_symd_options *opti
 	return hl_spawn_self(argv, NULL, socket, &child->pid);
 }
 
+uint64_t hl_symd_child_cpu_ns(const struct hl_symd_child *child)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(child->pid, &clock) || clock_gettime(clock, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 /* From now on nothing is waited for longer than @ms. */
 static void limit_wait(struct hl_symd_child *child, uint64_t ms)
 {
@@ -56,12 +71,13 @@ static void limit_wait(struct hl_symd_child *child, uint64_t ms)
 /* The next message, within @ms: one system call, where nothing disturbs it. */
 static int receive(struct hl_symd_child *child, uint32_t ms, struct hl_wire_reply *ret, struct hl_err *err)
 {
-	uint64_t end = hl_monotonic_ns() + ms * UINT64_C(1000000), now;
+	uint64_t end = hl_monotonic_ns() + ms * UINT64_C(1000000), now, ran, ran_before = UINT64_MAX;
+	unsigned int stalls = 0;
 	struct iovec part = { ret, sizeof(*ret) };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 	ssize_t n;
 
-	limit_wait(child, ms);
+	limit_wait(child, ms < LOOK_MS ? ms : LOOK_MS);
 	for (;;) {
 		/* No room for descriptors: the kernel closes what may come. */
 		n = recvmsg(child->fd, &message, 0);
@@ -70,7 +86,14 @@ static int receive(struct hl_symd_child *child, uint32_t ms, struct hl_wire_repl
 		now = hl_monotonic_ns();
 		if (now >= end)
 			return hl_err_set(err, -ETIMEDOUT, "no answer in %u s", ms / 1000);
-		limit_wait(child, (end - now) / 1000000 + 1);
+		if (errno == EINTR)
+			continue;
+		ran = hl_symd_child_cpu_ns(child);
+		stalls = ran == ran_before ? stalls + 1 : 0;
+		if (stalls == STALLS)
+			return hl_err_set(err, -ETIMEDOUT, "no answer, and it has not run for %u s",
+					  STALLS * LOOK_MS / 1000);
+		ran_before = ran;
 	}
 	if (n < 0 && errno != ECONNRESET)
 		return hl_err_errno(err, -errno, "its socket failed");
@@ -244,16 +267,6 @@ int hl_symd_child_start(const struct hl_symd_options *options, struct hl_symd_ch
 uint32_t hl_symd_child_guards(const struct hl_symd_child *child)
 {
 	return child->guards;
-}
-
-uint64_t hl_symd_child_cpu_ns(const struct hl_symd_child *child)
-{
-	struct timespec t;
-	clockid_t clock;
-
-	if (clock_getcpuclockid(child->pid, &clock) || clock_gettime(clock, &t))
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 static uint64_t to_ns(const struct timeval *t)

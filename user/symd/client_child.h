@@ -24,7 +24,8 @@ int hl_symd_child_start(const struct hl_symd_options *options, struct hl_symd_ch
 /*
  * Carries a request and its answer, as hl_symd_transport's call. After a failure the child is of no use any
  * more, and what it said is in no field of @ret: -EPIPE, it had ended before the request reached it;
- * -ETIMEDOUT; -ECONNRESET, it ended without an answer; -EPROTO; or another -errno of this side.
+ * -ETIMEDOUT, also when it does not run at all; -ECONNRESET, it ended without an answer; -EPROTO; or another
+ * -errno of this side.
  */
 int hl_symd_child_call(struct hl_symd_child *child, const struct hl_symd_request *request,
 		       const void *payload, int fd, struct hl_symd_reply *ret, struct hl_str *ret_payload,
