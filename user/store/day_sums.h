@@ -10,7 +10,8 @@
 
 /*
  * The windows of levels 1 and 2 of a day, in which those of level 0 stand summed for each source, minute by
- * minute and hour by hour, without pids, so that long ranges are read fast. A sum is there whole and right, or not at all.
+ * minute and hour by hour, without pids, so that long ranges are read fast. A sum is there whole and right, or
+ * not at all.
  */
 struct day_sums {
 	struct day_nameless nameless;
@@ -19,7 +20,10 @@ struct day_sums {
 	uint64_t done_ns[3];
 };
 
-/* Of the day in @db, whose rows @ids numbers; to be released with day_sums_done() in any case, before @db is closed. */
+/*
+ * Of the day in @db, whose rows @ids numbers; to be released with day_sums_done() in any case, before @db is
+ * closed.
+ */
 int day_sums_init(struct day_sums *sums, struct hl_db *db, struct hl_ids *ids, struct hl_err *err);
 void day_sums_done(struct day_sums *sums);
 

@@ -30,6 +30,7 @@ const struct hl_table_shape hl_tables[HL_N_TABLES] = {
  * Most rows are samples. Their key (window, thread, node) is kept in order as it is written, so that pages
  * are full, and no other index costs room.
  */
+/* clang-format off */
 #define CHECKSUM "checksum INT NOT NULL);"
 static const char tables[] =
 	/* Who measured what. */
@@ -49,7 +50,8 @@ static const char tables[] =
 	" start INT NOT NULL, length INT NOT NULL, samples INT NOT NULL, weight INT NOT NULL,"
 	" period INT NOT NULL, expected INT NOT NULL, seen INT NOT NULL, idle INT NOT NULL,"
 	" filtered INT NOT NULL, busy INT NOT NULL, programs INT, process INT,"
-	" sum INT NOT NULL, " CHECKSUM "CREATE INDEX windows_by_start ON windows(level, source, start);"
+	" sum INT NOT NULL, " CHECKSUM
+	"CREATE INDEX windows_by_start ON windows(level, source, start);"
 	/* kind: 0 lost, 1 cut, 2 noted. */
 	"CREATE TABLE reasons(id INTEGER PRIMARY KEY, kind INT NOT NULL, name TEXT NOT NULL,"
 	" help TEXT NOT NULL, " CHECKSUM
@@ -67,12 +69,13 @@ static const char tables[] =
 	 */
 	"CREATE TABLE containers(id INTEGER PRIMARY KEY, runtime TEXT, container_id TEXT, name TEXT,"
 	" image TEXT, pod TEXT, namespace TEXT, workload TEXT, labels TEXT NOT NULL, " CHECKSUM
-	"CREATE TABLE cgroups(id INTEGER PRIMARY KEY, path TEXT NOT NULL, unit TEXT, container INT NOT "
-	"NULL, " CHECKSUM "CREATE TABLE services(id INTEGER PRIMARY KEY, name TEXT NOT NULL, " CHECKSUM
+	"CREATE TABLE cgroups(id INTEGER PRIMARY KEY, path TEXT NOT NULL, unit TEXT, container INT NOT NULL,"
+	" " CHECKSUM
+	"CREATE TABLE services(id INTEGER PRIMARY KEY, name TEXT NOT NULL, " CHECKSUM
 	/*
 	 * kind: 0 process, 1 kernel thread, 2 idle task. exec: grows with each execve. started: nanoseconds
-	 * since boot. All three are 0 in sums, which are of all processes of that name. cgroup: 0 if it was gone before it was seen, else its number, as service and exe, which
-	 * is one of modules, are.
+	 * since boot. All three are 0 in sums, which are of all processes of that name. cgroup: 0 if it was
+	 * gone before it was seen, else its number, as service and exe, which is one of modules, are.
 	 */
 	"CREATE TABLE processes(id INTEGER PRIMARY KEY, kind INT NOT NULL, pid INT NOT NULL,"
 	" exec INT NOT NULL, started INT NOT NULL, name TEXT NOT NULL, cgroup INT NOT NULL,"
@@ -101,81 +104,52 @@ static const char tables[] =
 
 #define TIME_OF(column) "strftime('%Y-%m-%dT%H:%M:%SZ', " column " / 1000000000, 'unixepoch')"
 /* The minute or the hour, by its length, that window w lies in is summed. */
-#define IN_SUM(level, length)                                                                                \
-	"EXISTS (SELECT 1 FROM windows AS v WHERE v.level = " level " AND v.source = w.source AND v.start =" \
-	" w.start / " length " * " length ")"
+#define IN_SUM(level, length)  \
+	"EXISTS (SELECT 1 FROM windows AS v WHERE v.level = " level " AND v.source = w.source"  \
+	" AND v.start = w.start / " length " * " length ")"
 #define MINUTE "60000000000"
 #define HOUR   "3600000000000"
-
-static const char views[] = "CREATE VIEW coverage AS SELECT " TIME_OF(
-	"w.start") " AS time,"
-		   " w.length / 1e9 AS seconds, s.host, s.event, s.frequency, w.samples, w.expected, w.seen, "
-		   "w.idle,"
-		   " (SELECT coalesce(sum(l.samples), 0) FROM losses l JOIN reasons r ON r.id = l.reason"
-		   "  WHERE l.window = w.id AND r.kind = 0) AS lost,"
-		   " round(1.0 * w.busy / w.length, 3) AS busy_cpus"
-		   " FROM windows w JOIN sources s ON s.id = w.source WHERE w.level = 0;"
-		   /* Those that hold each sample once, in as few rows as there are. */
-		   "CREATE VIEW spans AS SELECT w.* FROM windows w WHERE w.level = 2"
-		   " OR w.level = 1 AND NOT " IN_SUM("2", HOUR) " OR w.level = 0 AND NOT " IN_SUM("2", HOUR) " AND NOT " IN_SUM(
-			   "1",
-			   MINUTE) ";"
-				   "CREATE VIEW labels AS SELECT c.name AS container, c.container_id, j.key, "
-				   "j.value"
-				   " FROM containers c, json_each(c.labels) j;"
-				   /* Whose: by number of the thread. */
-				   "CREATE VIEW owners AS SELECT t.id AS thread_number, v.name AS service, "
-				   "c.name AS container,"
-				   " c.container_id, c.runtime, c.image, c.pod, c.namespace, c.workload, "
-				   "c.labels, g.path AS cgroup,"
-				   " g.unit, e.path AS exe, p.kind, p.pid, p.started, p.name AS process, "
-				   "t.name AS thread"
-				   " FROM threads t JOIN processes p ON p.id = t.process LEFT JOIN services "
-				   "v ON v.id = p.service"
-				   " LEFT JOIN modules e ON e.id = p.exe LEFT JOIN cgroups g ON g.id = "
-				   "p.cgroup"
-				   " LEFT JOIN containers c ON c.id = g.container;"
-#define LEAVES                                                                                           \
-	" s.host, s.event, s.unit AS weight_unit, o.service, o.container, o.container_id, o.runtime,"    \
-	" o.image, o.pod, o.namespace, o.workload, o.labels, o.cgroup, o.unit, o.exe, o.pid, o.process," \
-	" o.thread, m.path AS module, g.name AS function, f.address, f.offset, f.name AS instruction,"   \
+#define LEAVES  \
+	" s.host, s.event, s.unit AS weight_unit, o.service, o.container, o.container_id, o.runtime,"  \
+	" o.image, o.pod, o.namespace, o.workload, o.labels, o.cgroup, o.unit, o.exe, o.pid, o.process,"  \
+	" o.thread, m.path AS module, g.name AS function, f.address, f.offset, f.name AS instruction,"  \
 	" x.count AS samples, coalesce(x.weight, x.count * w.period) AS weight"
-#define JOINS                                                                        \
-	" w JOIN sources s ON s.id = w.source JOIN samples x ON x.window = w.id"     \
-	" JOIN owners o ON o.thread_number = x.thread JOIN nodes n ON n.id = x.node" \
-	" JOIN frames f ON f.id = n.frame JOIN modules m ON m.id = f.module"         \
+#define JOINS  \
+	" w JOIN sources s ON s.id = w.source JOIN samples x ON x.window = w.id"  \
+	" JOIN owners o ON o.thread_number = x.thread JOIN nodes n ON n.id = x.node"  \
+	" JOIN frames f ON f.id = n.frame JOIN modules m ON m.id = f.module"  \
 	" LEFT JOIN nodes h ON h.id = n.parent LEFT JOIN frames g ON g.id = h.frame"
-				   "CREATE VIEW instructions AS SELECT " TIME_OF(
-					   "w.start") " AS time," LEAVES " FROM windows" JOINS
-						      " WHERE w.level = 0;"
-						      "CREATE VIEW instructions_by_hour AS SELECT " TIME_OF(
-							      "w.start") " AS time, w.length / 1e9 AS "
-									 "seconds," LEAVES " FROM spans" JOINS
-									 ";"
-									 "CREATE VIEW hottest AS SELECT "
-									 "event, service, container, "
-									 "process, module, function, offset,"
-									 " instruction, sum(samples) AS "
-									 "samples, sum(weight) AS weight "
-									 "FROM instructions_by_hour GROUP BY "
-									 "event,"
-									 " service, container, process, "
-									 "module, function, address, "
-									 "instruction ORDER BY sum(samples) "
-									 "DESC;"
-									 "CREATE VIEW lost AS "
-									 "SELECT " TIME_OF(
-										 "w.start") " AS time, "
-											    "r.kind, r.name "
-											    "AS reason, "
-											    "l.samples,"
-											    " r.help FROM "
-											    "losses l JOIN "
-											    "windows w ON "
-											    "w.id = l.window "
-											    "JOIN reasons r "
-											    "ON r.id = "
-											    "l.reason;";
+
+static const char views[] =
+	"CREATE VIEW coverage AS SELECT " TIME_OF("w.start") " AS time,"
+	" w.length / 1e9 AS seconds, s.host, s.event, s.frequency, w.samples, w.expected, w.seen, w.idle,"
+	" (SELECT coalesce(sum(l.samples), 0) FROM losses l JOIN reasons r ON r.id = l.reason"
+	"  WHERE l.window = w.id AND r.kind = 0) AS lost,"
+	" round(1.0 * w.busy / w.length, 3) AS busy_cpus"
+	" FROM windows w JOIN sources s ON s.id = w.source WHERE w.level = 0;"
+	/* Those that hold each sample once, in as few rows as there are. */
+	"CREATE VIEW spans AS SELECT w.* FROM windows w WHERE w.level = 2"
+	" OR w.level = 1 AND NOT " IN_SUM("2", HOUR)
+	" OR w.level = 0 AND NOT " IN_SUM("2", HOUR) " AND NOT " IN_SUM("1", MINUTE) ";"
+	"CREATE VIEW labels AS SELECT c.name AS container, c.container_id, j.key, j.value"
+	" FROM containers c, json_each(c.labels) j;"
+	/* Whose: by number of the thread. */
+	"CREATE VIEW owners AS SELECT t.id AS thread_number, v.name AS service, c.name AS container,"
+	" c.container_id, c.runtime, c.image, c.pod, c.namespace, c.workload, c.labels, g.path AS cgroup,"
+	" g.unit, e.path AS exe, p.kind, p.pid, p.started, p.name AS process, t.name AS thread"
+	" FROM threads t JOIN processes p ON p.id = t.process LEFT JOIN services v ON v.id = p.service"
+	" LEFT JOIN modules e ON e.id = p.exe LEFT JOIN cgroups g ON g.id = p.cgroup"
+	" LEFT JOIN containers c ON c.id = g.container;"
+	"CREATE VIEW instructions AS SELECT " TIME_OF("w.start") " AS time," LEAVES
+	" FROM windows" JOINS " WHERE w.level = 0;"
+	"CREATE VIEW instructions_by_hour AS SELECT " TIME_OF("w.start") " AS time, w.length / 1e9 AS seconds,"
+	LEAVES " FROM spans" JOINS ";"
+	"CREATE VIEW hottest AS SELECT event, service, container, process, module, function, offset,"
+	" instruction, sum(samples) AS samples, sum(weight) AS weight FROM instructions_by_hour GROUP BY event,"
+	" service, container, process, module, function, address, instruction ORDER BY sum(samples) DESC;"
+	"CREATE VIEW lost AS SELECT " TIME_OF("w.start") " AS time, r.kind, r.name AS reason, l.samples,"
+	" r.help FROM losses l JOIN windows w ON w.id = l.window JOIN reasons r ON r.id = l.reason;";
+/* clang-format on */
 
 int hl_schema_check(struct hl_db *db, struct hl_err *err)
 {
