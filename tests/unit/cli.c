@@ -12,7 +12,7 @@
 #include "harness.h"
 
 struct demo {
-	uint64_t room;
+	uint64_t room, share;
 	bool all, quiet;
 	uint32_t hz;
 	uint64_t duration;
@@ -38,6 +38,8 @@ static const struct hl_option demo_options[] = {
 	  .max = 86400 * HL_SECOND_NS, .metavar = "SECONDS", .help = "how long" },
 	{ "room", 'r', HL_BYTES(struct demo, room), .min = 1000, .max = UINT64_C(1) << 40, .metavar = "BYTES",
 	  .help = "how much" },
+	{ "share", 0, HL_PERCENT(struct demo, share), .min = 10, .max = 100 * HL_ONE_PERCENT,
+	  .metavar = "PERCENT", .help = "of it" },
 	{ "output", 'o', HL_STRINGS(struct demo, outputs), .metavar = "FILE", .help = "where to" },
 	{ "format", 'f', HL_CHOICE(struct demo, format), .choices = formats, .default_text = "svg",
 	  .metavar = "FORMAT", .help = "one of" },
@@ -114,6 +116,12 @@ HL_TEST(values_in_all_spellings)
 	}
 	CHECK_INT(parse("-F 7 -F 8"), 0);
 	CHECK_INT(got.hz, 8);
+	CHECK_INT(parse("--share 0.5"), 0);
+	CHECK_INT(got.share, HL_ONE_PERCENT / 2);
+	CHECK_INT(parse("--share 50%"), 0);
+	CHECK_INT(got.share, 50 * HL_ONE_PERCENT);
+	CHECK_STR(refusal("--share 101"), "value \"101\" of option \"--share\" is out of range; give percent "
+					  "from 0.01 to 100");
 	CHECK_INT(parse("-d 1.5"), 0);
 	CHECK_INT(got.duration, 1500000000);
 	CHECK_INT(parse("-d 5m"), 0);

@@ -22,6 +22,7 @@ static const size_t field_sizes[] = {
 	[HL_OPT_STRINGS] = sizeof(struct hl_words),
 	[HL_OPT_WORDS] = sizeof(struct hl_words),
 	[HL_OPT_NUMBERS] = sizeof(struct hl_numbers),
+	[HL_OPT_PERCENT] = sizeof(uint64_t),
 	[HL_OPT_SETTINGS] = sizeof(struct hl_settings),
 };
 

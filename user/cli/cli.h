@@ -30,6 +30,7 @@ enum hl_option_type {
 	HL_OPT_UINT,     /* uint32_t, min to max */
 	HL_OPT_SECONDS,  /* uint64_t nanoseconds, min to max; 10, 0.5, 90s, 5m, 1h, 1d */
 	HL_OPT_BYTES,    /* uint64_t, min to max; 1000000, 500M, 1.5G, by powers of 1024 */
+	HL_OPT_PERCENT,  /* uint64_t in thousandths of one percent, min to max; 2, 0.5, 50% */
 	HL_OPT_STRING,   /* const char *, not empty */
 	HL_OPT_CHOICE,   /* int, index into choices */
 	HL_OPT_STRINGS,  /* struct hl_words: each occurrence adds its value */
@@ -91,6 +92,7 @@ struct hl_option {
 #define HL_UINT(config, member)     HL_OPTION_AT(HL_OPT_UINT, uint32_t, config, member)
 #define HL_SECONDS(config, member)  HL_OPTION_AT(HL_OPT_SECONDS, uint64_t, config, member)
 #define HL_BYTES(config, member)    HL_OPTION_AT(HL_OPT_BYTES, uint64_t, config, member)
+#define HL_PERCENT(config, member)  HL_OPTION_AT(HL_OPT_PERCENT, uint64_t, config, member)
 #define HL_STRING(config, member)   HL_OPTION_AT(HL_OPT_STRING, const char *, config, member)
 #define HL_CHOICE(config, member)   HL_OPTION_AT(HL_OPT_CHOICE, int, config, member)
 #define HL_STRINGS(config, member)  HL_OPTION_AT(HL_OPT_STRINGS, struct hl_words, config, member)
@@ -108,7 +110,8 @@ struct hl_option {
 		.name = (text), .type = HL_OPT_HEADING \
 	}
 
-#define HL_SECOND_NS UINT64_C(1000000000)
+#define HL_SECOND_NS   UINT64_C(1000000000)
+#define HL_ONE_PERCENT UINT64_C(1000)
 
 /* A command: a row in its own file user/command/NAME.c. */
 struct hl_command {

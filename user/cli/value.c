@@ -58,6 +58,10 @@ void hl_cli_describe(const struct hl_option *option, char *buf, size_t size)
 		print_bytes(low, sizeof(low), option->min);
 		print_bytes(high, sizeof(high), option->max);
 		(void)snprintf(buf, size, "bytes from %s to %s, as 500M or 4G", low, high);
+	} else if (option->type == HL_OPT_PERCENT) {
+		(void)snprintf(buf, size, "percent from %.15g to %.15g",
+			       (double)option->min / (double)HL_ONE_PERCENT,
+			       (double)option->max / (double)HL_ONE_PERCENT);
 	} else {
 		(void)snprintf(buf, size, "a whole number from %" PRIu64 " to %" PRIu64, option->min,
 			       option->max);
@@ -119,6 +123,11 @@ static uint64_t unit_of(char suffix)
 	default:
 		return 0;
 	}
+}
+
+static uint64_t percent_of(char suffix)
+{
+	return suffix == '%' ? HL_ONE_PERCENT : 0;
 }
 
 /* The bytes in one unit of the suffix, 0 if it is none. */
@@ -307,6 +316,8 @@ int hl_cli_value(const struct hl_option *option, const char *shown, const char *
 		return parse_scaled(&v, HL_SECOND_NS, unit_of, "is not a time", field);
 	case HL_OPT_BYTES:
 		return parse_scaled(&v, 1, bytes_of, "is not a number of bytes", field);
+	case HL_OPT_PERCENT:
+		return parse_scaled(&v, HL_ONE_PERCENT, percent_of, "is not a number", field);
 	case HL_OPT_STRING:
 		return parse_string(&v, field);
 	case HL_OPT_CHOICE:

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "capture/event.h"
 #include "command/command.h"
+#include "command/cost.h"
 #include "command/keeper.h"
 #include "command/notify.h"
 #include "command/plan.h"
@@ -31,6 +32,9 @@
  */
 enum { DRAINS = 3 };
 
+/* The caps are looked at as often at least. */
+#define LONG_NS (60 * HL_SECOND_NS)
+
 static const struct hl_option options[] = {
 	HL_HEADING("What is sampled"),
 	{ "frequency", 'F', HL_UINT(struct hl_agent_options, recording.frequency), .min = 1, .max = 20000,
@@ -47,6 +51,17 @@ static const struct hl_option options[] = {
 	  .help = "the span of time that samples are summed over; it must divide an hour" },
 	HL_STORE_LIMITS(struct hl_agent_options, limits),
 	HL_RECORDING_LIMITS(struct hl_agent_options),
+	{ "cpu-max", 0, HL_PERCENT(struct hl_agent_options, caps.cpu), .max = 100 * HL_ONE_PERCENT,
+	  .default_text = "5", .metavar = "PERCENT",
+	  .help = "CPU time that all of hotleaf may take, of each CPU, over a minute; beyond it the "
+		  "frequency "
+		  "is halved, then unwind tables go; 0: any" },
+	{ "memory-max", 0, HL_BYTES(struct hl_agent_options, caps.bytes), .max = UINT64_C(1) << 40,
+	  .default_text = "256M", .metavar = "BYTES",
+	  .help = "resident memory and BPF maps, symd apart; beyond it likewise; 0: any" },
+	{ "caps-hold", 0, HL_SECONDS(struct hl_agent_options, caps.hold_ns), .min = HL_SECOND_NS,
+	  .max = 3600 * HL_SECOND_NS, .default_text = "1m", .metavar = "SECONDS", .hidden = true,
+	  .help = "how long a step of the caps stays at least, and what a burst may use, in seconds of it" },
 	{ "generation", 0, HL_SECONDS(struct hl_agent_options, generation_ns), .min = HL_SECOND_NS,
 	  .max = 86400 * HL_SECOND_NS, .default_text = "1h", .metavar = "SECONDS", .hidden = true,
 	  .help = "how long names and unused files are remembered" },
@@ -71,9 +86,11 @@ struct run {
 	struct hl_keeper *keeper;
 	struct hl_kept open; /* the open window */
 	struct hl_align align;
-	struct hl_capture_stats stats; /* as of the last window */
-	uint64_t process_cpu_ns;       /* likewise, as the next */
+	struct hl_capture_stats stats; /* as of the last window, as the next two */
+	struct hl_cost cost;
 	uint64_t moved_refused;
+	struct hl_cost looked; /* as of the last look at the caps */
+	struct hl_caps caps;
 	uint64_t generation_ns; /* when this generation of names began, by the monotonic clock */
 	uint32_t generation;
 	uint64_t expired_put; /* windows handed over until the third drain after files expired; 0: none did */
@@ -99,21 +116,58 @@ static struct hl_capture_stats stats_since(const struct hl_capture_stats *now,
 static void close_window(struct run *run, struct hl_aligned when)
 {
 	struct hl_capture_stats now;
-	uint64_t cpu_ns = hl_process_cpu_ns(), refused;
+	struct hl_cost cost;
+	uint64_t refused;
 
 	hl_capture_stats(hl_session_capture(run->session), &now);
+	hl_cost_look(run->session, run->keeper, &now, &cost);
 	run->open.when = when;
 	run->open.end_monotonic_ns = hl_monotonic_ns();
 	run->open.stats = stats_since(&now, &run->stats);
-	run->open.process_cpu_ns = cpu_ns - run->process_cpu_ns;
+	run->open.process_cpu_ns =
+		cost.process_ns + cost.tables_ns - run->cost.process_ns - run->cost.tables_ns;
+	run->open.frequency = hl_caps_frequency(&run->caps);
+	hl_caps_say(&run->caps, run->open.note, sizeof(run->open.note));
 	run->open.code_files = hl_session_copy_code(run->session);
 	run->open.moved = hl_session_copy_moved(run->session, &refused);
 	run->open.moved_refused = refused - run->moved_refused;
 	run->open.generation = run->generation;
 	run->stats = now;
-	run->process_cpu_ns = cpu_ns;
+	run->cost = cost;
 	run->moved_refused = refused;
 	hl_keeper_put(run->keeper, &run->open);
+}
+
+/* Does what the caps demand, or no longer demand. */
+static void obey_caps(struct run *run)
+{
+	struct hl_err err = { "" };
+	char said[160];
+
+	hl_caps_say(&run->caps, said, sizeof(said));
+	if (said[0])
+		hl_log(HL_LOG_WARNING, "caps", "%s", said);
+	else
+		hl_log(HL_LOG_WARNING, "caps", "below the caps again: sampled at %u Hz", run->caps.frequency);
+	hl_session_limit_tables(run->session, hl_caps_tables_mb(&run->caps));
+	if (hl_capture_set_frequency(hl_session_capture(run->session), hl_caps_frequency(&run->caps), &err))
+		hl_log(HL_LOG_WARNING, "caps", "%s", err.text);
+}
+
+/* To be called between two windows, so that one is sampled at one frequency; long ones have to bear it. */
+static void look_at_caps(struct run *run, const struct hl_cost *cost)
+{
+	const struct hl_caps_use use = {
+		.elapsed_ns = cost->when_ns - run->looked.when_ns,
+		.cpu_ns = hl_cost_cpu_ns(cost) - hl_cost_cpu_ns(&run->looked),
+		.cpus = cost->cpus,
+		.bytes = cost->resident_bytes + cost->map_bytes,
+		.table_bytes = cost->table_bytes,
+	};
+
+	run->looked = *cost;
+	if (hl_caps_look(&run->caps, &use))
+		obey_caps(run);
 }
 
 /* To be called between two windows. */
@@ -219,7 +273,6 @@ static int begin(struct run *run, struct hl_err *err)
 		.symd = &plan->names,
 		.cache = plan->cache,
 		.event = &plan->event,
-		.frequency = c->frequency,
 		.intel = c->syntax == HL_SYNTAX_INTEL,
 		.store = plan->store,
 	};
@@ -241,7 +294,9 @@ static int begin(struct run *run, struct hl_err *err)
 
 static int sample(struct run *run, struct hl_err *err)
 {
+	struct hl_capture_stats stats;
 	struct hl_aligned when;
+	struct hl_cost cost;
 	int code = 0;
 
 	while (!run->end && !run->renew && !code && !is_disabled(run)) {
@@ -249,7 +304,12 @@ static int sample(struct run *run, struct hl_err *err)
 		code = hl_session_drain(run->session, &run->open.window, err);
 		if (!code && hl_align_look(&run->align, hl_realtime_ns(), hl_monotonic_ns(), &when)) {
 			close_window(run, when);
+			look_at_caps(run, &run->cost);
 			renew_names(run);
+		} else if (!code && hl_monotonic_ns() - run->looked.when_ns > LONG_NS) {
+			hl_capture_stats(hl_session_capture(run->session), &stats);
+			hl_cost_look(run->session, run->keeper, &stats, &cost);
+			look_at_caps(run, &cost);
 		}
 	}
 	return code;
@@ -272,7 +332,10 @@ static int run_session(struct run *run, struct hl_err *err)
 	code = begin(run, err);
 	if (!code) {
 		run->stats = (struct hl_capture_stats){ 0 };
-		run->process_cpu_ns = hl_process_cpu_ns();
+		hl_caps_init(&run->caps, &run->plan->options.caps, run->plan->options.recording.frequency,
+			     run->plan->options.recording.unwind_mb);
+		hl_cost_look(run->session, run->keeper, &run->stats, &run->cost);
+		run->looked = run->cost;
 		run->moved_refused = 0;
 		run->generation++; /* file ids are others than in the last session */
 		run->generation_ns = hl_monotonic_ns();

@@ -312,6 +312,15 @@ static void fill_host(struct hl_header *h)
 	(void)snprintf(h->kernel, sizeof(h->kernel), "%s %s %s", uts.sysname, uts.release, uts.machine);
 }
 
+/* A clock's periods are time; of other events each sample stands for about as much. */
+static double busy_cpus(const struct hl_header_facts *facts, const __u64 *value, double elapsed_ns)
+{
+	if (facts->event->software_clock)
+		return (double)(value[HL_COUNTER_PERIODS] - value[HL_COUNTER_IDLE_PERIODS]) / elapsed_ns;
+	return (double)(value[HL_COUNTER_SEEN] - value[HL_COUNTER_IDLE]) / facts->frequency /
+	       (elapsed_ns / 1e9);
+}
+
 void hl_header_fill(struct hl_header *h, const struct hl_header_facts *facts)
 {
 	const struct hl_capture_stats *stats = &facts->stats;
@@ -337,8 +346,7 @@ void hl_header_fill(struct hl_header *h, const struct hl_header_facts *facts)
 		.seen = value[HL_COUNTER_SEEN],
 		.idle = value[HL_COUNTER_IDLE],
 		.filtered = value[HL_COUNTER_FILTERED],
-		.busy_cpus = (double)(value[HL_COUNTER_SEEN] - value[HL_COUNTER_IDLE]) / facts->frequency /
-			     (elapsed / 1e9),
+		.busy_cpus = busy_cpus(facts, value, elapsed),
 		.cost_programs = stats->program_ns_known ? (double)stats->program_ns / elapsed : -1,
 		.cost_process = (double)times->process_cpu_ns / elapsed,
 		.losses = h->losses,

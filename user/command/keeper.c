@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,7 @@ struct hl_keeper {
 	struct hl_aligned late; /* windows that found no place */
 	uint64_t late_samples, n_put, n_done;
 	bool stop;
+	_Atomic uint64_t names_cpu_ns;
 	/* The thread's. */
 	struct hl_symd *symd;
 	struct hl_files *files;
@@ -140,6 +142,7 @@ static uint64_t symd_cpu(struct hl_keeper *k)
 	hl_symd_stats(k->symd, &stats);
 	since = stats.cpu_ns > k->symd_cpu_ns ? stats.cpu_ns - k->symd_cpu_ns : 0;
 	k->symd_cpu_ns = stats.cpu_ns;
+	atomic_fetch_add(&k->names_cpu_ns, since);
 	return since;
 }
 
@@ -150,7 +153,7 @@ static void fill_header(struct hl_keeper *k, const struct hl_kept *kept, struct 
 	const struct hl_header_facts facts = {
 		.capture = hl_session_capture(k->options.session),
 		.event = k->options.event,
-		.frequency = k->options.frequency,
+		.frequency = kept->frequency,
 		.window = &kept->window,
 		.counts = counts,
 		.kernel = &k->kernel,
@@ -167,6 +170,8 @@ static void fill_header(struct hl_keeper *k, const struct hl_kept *kept, struct 
 	/* Told once, when a file is first met, and with numbers: no note of a window. */
 	counts->debug = (struct hl_debug_counts){ 0 };
 	hl_header_fill(header, &facts);
+	if (kept->note[0])
+		hl_header_note(header, kept->note);
 }
 
 /* Says when the store begins to fail, and when it works again: each once. */
@@ -298,6 +303,11 @@ void hl_keeper_progress(struct hl_keeper *k, uint64_t *ret_put, uint64_t *ret_do
 	*ret_put = k->n_put;
 	*ret_done = k->n_done;
 	(void)pthread_mutex_unlock(&k->lock);
+}
+
+uint64_t hl_keeper_names_cpu_ns(struct hl_keeper *k)
+{
+	return atomic_load(&k->names_cpu_ns);
 }
 
 void hl_keeper_stop(struct hl_keeper *k)

@@ -27,7 +27,6 @@ struct hl_keeper;
 struct hl_keeper_options {
 	struct hl_session *session;
 	const struct hl_event_choice *event;
-	unsigned int frequency;
 	bool intel;
 	bool elsewhere; /* the store is another user's */
 	const struct hl_symd_options *symd;
@@ -42,6 +41,8 @@ struct hl_kept {
 	uint64_t end_monotonic_ns;
 	struct hl_capture_stats stats;    /* of this window only */
 	uint64_t process_cpu_ns;          /* likewise */
+	unsigned int frequency;           /* that it was sampled with */
+	char note[160];                   /* on what was left out to stay below a cap; "": nothing was */
 	struct hl_code_files *code_files; /* a copy, as the next */
 	struct hl_moved_code *moved;
 	uint64_t moved_refused; /* of this window only */
@@ -62,6 +63,8 @@ int hl_keeper_start(const struct hl_keeper_options *options, struct hl_keeper **
 void hl_keeper_put(struct hl_keeper *keeper, struct hl_kept *kept);
 /* How many windows were handed over, and how many of these are done with. */
 void hl_keeper_progress(struct hl_keeper *keeper, uint64_t *ret_put, uint64_t *ret_done);
+/* CPU time of its symbolizer, as of the last window; at any time. */
+uint64_t hl_keeper_names_cpu_ns(struct hl_keeper *keeper);
 /* Waits until all windows are written, and ends. Accepts NULL. */
 void hl_keeper_stop(struct hl_keeper *keeper);
 

@@ -15,6 +15,7 @@
 #include "process/exes.h"
 #include "process/files.h"
 #include "process/vdso.h"
+#include "symd/client.h"
 
 /* Beyond so many, files are searched for at the end only: a search reads the maps of all processes. */
 enum { MAX_SEARCHED = 256 };
@@ -138,6 +139,12 @@ static void load_started(struct hl_session *session)
 
 	if (id && hl_table_thread_take(session->tables, &bytes, &len))
 		load_table(session, id, bytes, len);
+	if (id && !hl_table_thread_busy(session->tables)) {
+		struct hl_symd_stats stats;
+
+		hl_symd_stats(session->symd, &stats); /* between two tables it is nobody's */
+		atomic_store(&session->tables_cpu_ns, stats.cpu_ns);
+	}
 }
 
 /* Starts one table: of the smallest file, since a large one keeps many waiting. */
@@ -208,6 +215,14 @@ static void expire_files(struct hl_session *session)
 	session->expired.n = kept;
 }
 
+static void limit_tables(struct hl_session *session)
+{
+	unsigned int mb = atomic_exchange(&session->limit_mb, 0);
+
+	if (mb)
+		hl_capture_limit_tables(session->capture, mb);
+}
+
 /* Sampling may have begun meanwhile: who waits opens files, too. */
 static void await_started(struct hl_session *session)
 {
@@ -258,6 +273,7 @@ static void open_files(struct hl_session *session)
 		load_started(session);
 		start_next(session);
 		expire_files(session);
+		limit_tables(session);
 		(void)poll(fds, 3, hl_moved_watch_next(session->moved) ? 0 : 1000);
 	} while (!(fds[2].revents & POLLIN));
 	(void)hl_capture_read_files(session->capture, hl_opener_on_file, session);

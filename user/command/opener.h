@@ -36,6 +36,8 @@ struct hl_session {
 	bool lost_again;           /* one of them was sampled again */
 	atomic_uint expire_s;      /* asked for; 0: nothing is */
 	atomic_bool reuse;         /* asked for */
+	atomic_uint limit_mb;      /* of tables, asked for; 0: nothing is */
+	_Atomic uint64_t tables_cpu_ns;
 	struct hl_moved_watch *moved;
 	uint64_t searched_ns;
 	pthread_t opener;

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "capture/event.h"
 #include "cli/cli.h"
+#include "command/caps.h"
 #include "command/recording.h"
 #include "store/days.h"
 #include "symd/client.h"
@@ -23,6 +24,7 @@ struct hl_agent_options {
 	const char *store, *disabled;
 	uint64_t window_ns, generation_ns;
 	struct hl_store_limits limits;
+	struct hl_caps_limits caps;
 };
 
 /*

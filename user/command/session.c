@@ -240,6 +240,16 @@ void hl_session_reuse_files(struct hl_session *session)
 	atomic_store(&session->reuse, true);
 }
 
+void hl_session_limit_tables(struct hl_session *session, unsigned int mb)
+{
+	atomic_store(&session->limit_mb, mb);
+}
+
+uint64_t hl_session_tables_cpu_ns(const struct hl_session *session)
+{
+	return atomic_load(&session->tables_cpu_ns);
+}
+
 int hl_session_forget_code(struct hl_session *session)
 {
 	struct hl_code_files *files = hl_code_files_new(session->proc_fd);

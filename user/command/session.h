@@ -66,6 +66,11 @@ void hl_session_reuse_files(struct hl_session *session);
  */
 int hl_session_forget_code(struct hl_session *session);
 
+/* As hl_capture_limit_tables(), by the other thread, soon. */
+void hl_session_limit_tables(struct hl_session *session, unsigned int mb);
+/* CPU time of the symbolizer that makes tables, as of the last one; at any time. */
+uint64_t hl_session_tables_cpu_ns(const struct hl_session *session);
+
 struct hl_capture *hl_session_capture(const struct hl_session *session);
 /* After the stop only: until then the other thread writes to them. */
 const struct hl_files *hl_session_files(const struct hl_session *session);
