@@ -297,6 +297,47 @@ pageTest(
   makePage('hostile'),
 );
 
+pageTest(
+  'a comparison shows what is more, less, new and gone',
+  async (o) => {
+    assert.match(await text(o, '#title'), /^web-03 · .* → web-03 · /);
+    const facts = await text(o, '#facts');
+    assert.match(facts, /1,201 samples, lost none/);
+    assert.match(facts, /1,800 samples, lost none/);
+    assert.equal(await o.tab.isVisible('#compare'), true);
+    const colours = parts.palette(false);
+    const how = parts.comparison(o.profile, false);
+    const model = parts.buildModel(o.profile, parts.widths(o.profile, how, 'both'));
+    const colour = async (...names) =>
+      colourAt(o, await pointOf({ ...o, model }, find(model, 'nginx', 'main', ...names)));
+    assert.equal(await colour('old_way'), colours.degree('gone'));
+    assert.equal(await colour('new_way'), colours.degree('new'));
+    assert.equal(await colour('parse_header'), colours.degree('more'));
+    const tables = await text(o, '#tables');
+    assert.match(tables, /\+23\.28\s*\+77 %\s*30\.06 %\s*53\.33 %\s*imul/);
+    assert.match(tables, /−16\.65\s*gone\s*16\.65 %\s*0\.00 %\s*old_way/);
+    await o.tab.keyboard.press('d');
+    await settled(o.tab);
+    assert.equal(await pressed(o, '#after'), 'true');
+    assert.match(await text(o, '#path'), /1,800 samples after/);
+    await o.tab.click('#bytime');
+    await settled(o.tab);
+    assert.match(await hash(o), /v=after\.time/);
+    assert.match(await text(o, '#tables'), /\+0\.101/);
+    await o.tab.click('#tables button:has-text("parse_header")');
+    await settled(o.tab);
+    assert.match(await text(o, '#panel'), /Self/);
+  },
+  {},
+  makePage('diff'),
+);
+
+pageTest('a page of one profile has nothing to compare', async (o) => {
+  assert.equal(await o.tab.isVisible('#compare'), false);
+  await o.tab.keyboard.press('d');
+  assert.deepEqual(o.messages, []);
+});
+
 test("the policy stops what is not the page's own", async () => {
   const o = await open(browser, small);
   const ran = await o.tab.evaluate(async () => {

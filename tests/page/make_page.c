@@ -9,6 +9,7 @@
  *   deep N     one stack of N frames, and a short one
  *   random N   about N nodes with long C++ names, each function with a few instructions; the names are made
  *              up, or, with a third argument, the lines of that file
+ *   diff       two of the small one: in the second there is more of an instruction, and a function for another
  *   service    a host with a web server, a JIT, and the kernel below them, to be looked at
  */
 #include <stdio.h>
@@ -17,6 +18,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "profile/diff.h"
 #include "profile/profile.h"
 #include "render/render.h"
 
@@ -478,6 +480,46 @@ static void make_service(void)
 	}
 }
 
+/* ---- diff --------------------------------------------------------------------------------------- */
+
+/* make_small() with @hot more samples of its imul, and a function @name with 200. */
+static struct hl_profile *make_side(uint64_t hot, const char *name)
+{
+	uint32_t root, main_, parse, imul, other;
+
+	profile = hl_profile_new();
+	if (!profile)
+		must(-12);
+	make_small();
+	root = function(HL_FRAME_ROOT, "", 0, "nginx");
+	main_ = function(HL_FRAME_USER, "/usr/sbin/nginx", 0x1000, "main");
+	parse = function(HL_FRAME_USER, "/usr/sbin/nginx", 0x1360, "parse_header");
+	imul = insn("/usr/sbin/nginx", false, 0x1360, 0x4d, "imul   $0x3b9aca07,%rax,%rdx", 0);
+	other = function(HL_FRAME_USER, "/usr/sbin/nginx", 0x1900, name);
+	add((uint32_t[]){ root, main_, parse, imul }, 4, hot);
+	add((uint32_t[]){ root, main_, other }, 3, 200);
+	must(hl_profile_finish(profile));
+	hl_profile_set_meta(profile, &meta);
+	return profile;
+}
+
+static int write_diff(void)
+{
+	struct hl_profile *before = make_side(1, "old_way"), *after = make_side(600, "new_way");
+	struct hl_diff *diff = NULL;
+	struct hl_err err = { "" };
+	int rc = hl_diff_new(before, after, HL_DIFF_BY_SAMPLES, &diff, &err);
+
+	if (!rc)
+		rc = hl_writer_html.write_diff(diff, NULL, stdout, &err);
+	if (rc)
+		fprintf(stderr, "make_page: %s\n", err.text);
+	hl_diff_free(diff);
+	hl_profile_free(before);
+	hl_profile_free(after);
+	return rc ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *kind = argc > 1 ? argv[1] : "";
@@ -485,6 +527,8 @@ int main(int argc, char **argv)
 	struct hl_err err = { "" };
 	int rc;
 
+	if (strcmp(kind, "diff") == 0)
+		return write_diff();
 	profile = hl_profile_new();
 	if (!profile)
 		must(-12);
@@ -499,7 +543,7 @@ int main(int argc, char **argv)
 	else if (strcmp(kind, "service") == 0)
 		make_service();
 	else {
-		fputs("usage: make_page small | hostile | deep N | random N | service\n", stderr);
+		fputs("usage: make_page small | hostile | deep N | random N | diff | service\n", stderr);
 		return 2;
 	}
 	must(hl_profile_finish(profile));

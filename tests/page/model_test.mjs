@@ -85,8 +85,8 @@ test('what the writer wrote is what is read', () => {
 });
 
 test('truncated or foreign data is refused, not shown', async () => {
-  assert.throws(() => page.decode(Uint8Array.of(2, 0)), /another version/);
-  assert.throws(() => page.decode(Uint8Array.of(1, 0, 0, 0, 0, 0)), /too early|undefined/);
+  assert.throws(() => page.decode(Uint8Array.of(1, 0)), /another version/);
+  assert.throws(() => page.decode(Uint8Array.of(2, 0, 0, 0, 0, 0)), /too early|undefined/);
   await assert.rejects(page.unpack('AAAA'));
 });
 
@@ -339,6 +339,51 @@ test('numbers', () => {
   assert.equal(page.time(0), '1970-01-01 00:00:00 UTC');
 });
 
+const diffed = await readPage(makePage('diff'));
+
+test('a comparison holds both profiles', () => {
+  const { profile, model } = diffed;
+  assert.equal(profile.diff.before.host, 'web-03');
+  assert.equal(profile.diff.byTime, false);
+  assert.deepEqual(profile.diff.due, [11880, 11880]);
+  const how = page.comparison(profile, false);
+  assert.deepEqual(how.samples, [1201, 1800]);
+  const both = page.totals(model, profile);
+  const at = (...names) => both.total.map((total) => total[find(model, 'nginx', 'main', ...names)]);
+  assert.deepEqual(at('parse_header', IMUL), [301, 900]);
+  assert.deepEqual(at('old_way'), [200, 0]);
+  assert.deepEqual(at('new_way'), [0, 200]);
+});
+
+test('changes, as the text has them', () => {
+  const { profile, model } = diffed;
+  const how = page.comparison(profile, false);
+  model.compare = { how, ...page.totals(model, profile) };
+  const at = (...names) => page.changeAt(model, find(model, 'nginx', 'main', ...names));
+  const hot = at('parse_header', IMUL);
+  assert.equal(hot.noise, false);
+  assert.equal(page.degree(hot), 'more');
+  assert.equal(page.deltaText(how, hot.delta), '+24.94');
+  assert.equal(page.relativeText(hot), '+100 %');
+  assert.equal(page.degree(at('old_way')), 'gone');
+  assert.equal(page.degree(at('new_way')), 'new');
+  assert.equal(page.degree(page.changeOf(how, 100, 150)), 'same');
+  assert.ok(Math.abs(page.changeOf({ trials: [100, 100], scale: [1, 1] }, 30, 50).z ** 2 - 8.4024) < 1e-3);
+  // By time nothing has become less.
+  const cpus = page.comparison(profile, true);
+  assert.ok(Math.abs(page.changeOf(cpus, 100, 100).z) < 1e-6);
+  assert.equal(page.valueText(cpus, page.changeOf(cpus, 0, 5940).values[1]), '1.000');
+  const names = page
+    .changedFrames(model, 0, (f) => profile.frames.kind[f] === page.KIND.USER, 10)
+    .map((row) => page.nameOf(model, row.frame));
+  // recurse has less of a larger whole.
+  assert.deepEqual(names.sort(), ['new_way', 'old_way', 'parse_header', 'recurse']);
+  const wide = page.widths(profile, how, 'both');
+  assert.ok(Math.abs(wide[find(model, 'nginx', 'main', 'old_way')] - (200 * 1800) / 1201) < 1e-6);
+  assert.equal(page.label(model, find(model, 'nginx', 'main', 'new_way'), 40), '+11.11 new_way');
+  delete model.compare;
+});
+
 test('every colour has a contrast of 4.5 to its text', () => {
   for (const dark of [false, true]) {
     const colours = page.palette(dark);
@@ -347,6 +392,7 @@ test('every colour has a contrast of 4.5 to its text', () => {
       [colours.other, colours.text],
       [colours.otherLeaf, colours.leafText],
     ];
+    for (const name of Object.keys(page.DEGREE_NAMES)) pairs.push([colours.degree(name), colours.text]);
     for (let i = 0; i < page.CLASSES.length; i++) pairs.push([colours.leaf(i), colours.leafText]);
     for (let kind = 0; kind < 6; kind++)
       for (let i = 0; i < 300; i++) pairs.push([colours.kind(kind, `name${i}`), colours.text]);

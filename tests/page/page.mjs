@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const PARTS = ['decode', 'text', 'palette', 'model', 'labels'];
+const PARTS = ['decode', 'text', 'palette', 'model', 'compare', 'labels'];
 
 export const source = (file) => readFileSync(join(root, 'user/render/page', file), 'utf8');
 

@@ -169,11 +169,12 @@ static int fill_side(struct hl_diff_side *side, const struct hl_profile *profile
 	side->samples = hl_profile_nodes(profile, &n)->total;
 	if (!side->samples)
 		return hl_err_set(err, -ENODATA, "there are no samples %s", which);
+	side->due = due(meta);
 	side->trials = (double)side->samples;
 	side->scale = 1 / side->trials;
 	if (by == HL_DIFF_BY_SAMPLES)
 		return 0;
-	side->trials = due(meta);
+	side->trials = side->due;
 	if (side->trials <= 0)
 		return hl_err_set(err, -ENODATA,
 				  "it is not known for how long was sampled %s: compare by samples", which);

@@ -25,6 +25,7 @@ enum hl_diff_by {
 struct hl_diff_side {
 	const struct hl_profile *profile;
 	uint64_t samples; /* all */
+	double due;       /* samples that were due while it was sampled; 0: not known */
 	double trials;    /* of which each sample is one that succeeded: all samples, or all that were due */
 	double scale;     /* samples to values: shares from 0 to 1, or CPUs */
 };

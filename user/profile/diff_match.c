@@ -336,6 +336,8 @@ static int make_below(struct match *m, uint32_t node, uint32_t *ret)
 	hl_str_clear(&m->text);
 	if (f.kind == HL_FRAME_PART)
 		add_part_name(&m->text, &f, function->address);
+	else if (same)
+		hl_str_add(&m->text, f.name, f.name_len);
 	else
 		add_lasting_text(&m->text, f.name, f.name_len);
 	if (hl_str_status(&m->text))

@@ -23,7 +23,7 @@
 
 ASSET(page, PAGE("page.html"))
 ASSET(style, PAGE("page.css") PAGE("parts.css"))
-ASSET(script,
-      PAGE("decode.js") PAGE("text.js") PAGE("palette.js") PAGE("model.js") PAGE("labels.js") PAGE("dom.js")
-	      PAGE("graph.js") PAGE("tip.js") PAGE("header.js") PAGE("tables.js") PAGE("panel.js")
-		      PAGE("state.js") PAGE("view.js") PAGE("actions.js") PAGE("main.js"))
+ASSET(script, PAGE("decode.js") PAGE("text.js") PAGE("palette.js") PAGE("model.js") PAGE("compare.js")
+		      PAGE("labels.js") PAGE("dom.js") PAGE("graph.js") PAGE("tip.js") PAGE("header.js")
+			      PAGE("tables.js") PAGE("panel.js") PAGE("state.js") PAGE("view.js")
+				      PAGE("actions.js") PAGE("main.js"))

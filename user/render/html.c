@@ -114,15 +114,11 @@ static struct hl_asset write_until(FILE *out, struct hl_asset page, const char *
 	return rest;
 }
 
-static int write_html(const struct hl_profile *profile, const struct hl_render_options *options, FILE *out,
-		      struct hl_err *err)
+static int write_page(const struct hl_str *data, FILE *out, struct hl_err *err)
 {
-	_cleanup_str_ struct hl_str data = { 0 };
 	struct hl_asset rest = hl_asset_page();
-	int rc = hl_html_data(profile, options && options->title ? options->title : "", &data);
+	int rc;
 
-	if (rc)
-		return hl_err_set(err, rc, "not enough memory to write the page");
 	rest = write_until(out, rest, "@csp@");
 	rc = write_policy(out, err);
 	if (rc)
@@ -130,7 +126,7 @@ static int write_html(const struct hl_profile *profile, const struct hl_render_o
 	rest = write_until(out, rest, "@style@");
 	write_asset(out, hl_asset_style());
 	rest = write_until(out, rest, "@data@");
-	rc = write_packed(out, &data, err);
+	rc = write_packed(out, data, err);
 	if (rc)
 		return rc;
 	rest = write_until(out, rest, "@script@");
@@ -141,8 +137,32 @@ static int write_html(const struct hl_profile *profile, const struct hl_render_o
 	return 0;
 }
 
+static const char *title_of(const struct hl_render_options *options)
+{
+	return options && options->title ? options->title : "";
+}
+
+static int write_html(const struct hl_profile *profile, const struct hl_render_options *options, FILE *out,
+		      struct hl_err *err)
+{
+	_cleanup_str_ struct hl_str data = { 0 };
+	int rc = hl_html_data(profile, title_of(options), &data);
+
+	return rc ? hl_err_set(err, rc, "not enough memory to write the page") : write_page(&data, out, err);
+}
+
+static int write_html_diff(const struct hl_diff *diff, const struct hl_render_options *options, FILE *out,
+			   struct hl_err *err)
+{
+	_cleanup_str_ struct hl_str data = { 0 };
+	int rc = hl_html_diff_data(diff, title_of(options), &data);
+
+	return rc ? hl_err_set(err, rc, "not enough memory to write the page") : write_page(&data, out, err);
+}
+
 const struct hl_writer hl_writer_html = {
 	.format = "html",
 	.summary = "flame graph as one self-contained page",
 	.write = write_html,
+	.write_diff = write_html_diff,
 };

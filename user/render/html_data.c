@@ -6,8 +6,9 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "profile/diff.h"
 
-enum { FORMAT_VERSION = 1 };
+enum { FORMAT_VERSION = 2 };
 
 static void add_varint(struct hl_str *out, uint64_t value)
 {
@@ -288,22 +289,25 @@ static void add_node_frames(struct hl_str *out, const struct hl_node *nodes, uin
 	add_columns(out, &others, 1);
 }
 
-static void add_nodes(struct hl_str *out, const struct hl_profile *profile, struct numbering *numbering)
+static void add_nodes(struct hl_str *out, const struct hl_profile *profile, bool diff,
+		      struct numbering *numbering)
 {
 	uint32_t n, i;
 	const struct hl_node *nodes = hl_profile_nodes(profile, &n);
 	/* With a fixed period every difference is zero and the column vanishes under gzip. */
 	uint64_t period = nodes[0].total ? nodes[0].total_weight / nodes[0].total : 0;
 
+	period = diff ? 0 : period;
 	add_varint(out, n);
 	add_varint(out, period);
 	for (i = 1; i < n; i++)
 		add_varint(out, nodes[i - 1].depth + 1 - nodes[i].depth);
 	add_node_frames(out, nodes, n, numbering, hl_profile_n_frames(profile));
 	for (i = 0; i < n; i++)
-		add_varint(out, nodes[i].self);
+		add_varint(out, diff ? nodes[i].self_weight : nodes[i].self);
 	for (i = 0; i < n; i++)
-		add_signed(out, (int64_t)(nodes[i].self_weight - nodes[i].self * period));
+		add_signed(out,
+			   (int64_t)(diff ? nodes[i].self : nodes[i].self_weight - nodes[i].self * period));
 }
 
 /* The low half of the address of the @i-th frame's caller; the root of roots has none. */
@@ -343,12 +347,36 @@ static void add_frames(struct hl_str *out, struct table *table, const struct hl_
 	add_columns(out, columns, N_COLUMNS);
 }
 
-int hl_html_data(const struct hl_profile *profile, const char *title, struct hl_str *out)
+/* ---- all of it ---------------------------------------------------------------------------------- */
+
+static void add_header(struct hl_str *out, struct table *table, const struct hl_profile *profile,
+		       const char *title)
 {
 	static const struct hl_profile_meta none = { .cost_programs = -1,
 						     .cost_process = -1,
 						     .busy_cpus = -1 };
-	const struct hl_profile_meta *given = hl_profile_meta(profile), *meta = given ? given : &none;
+	const struct hl_profile_meta *meta = hl_profile_meta(profile);
+
+	add_meta(out, table, meta ? meta : &none, title);
+}
+
+static void add_headers(struct hl_str *out, struct table *table, const struct hl_profile *profile,
+			const struct hl_diff *diff, const char *title)
+{
+	add_header(out, table, profile, title);
+	add_varint(out, diff != NULL);
+	if (!diff)
+		return;
+	add_header(out, table, diff->side[HL_BEFORE].profile, "");
+	add_varint(out, diff->by == HL_DIFF_BY_TIME);
+	for (int side = 0; side < HL_N_SIDES; side++)
+		add_varint(out, (uint64_t)diff->side[side].due);
+	add_varint(out, (uint64_t)(diff->noise * 1000 + 0.5));
+}
+
+static int add_all(const struct hl_profile *profile, const struct hl_diff *diff, const char *title,
+		   struct hl_str *out)
+{
 	_cleanup_(numbering_done) struct numbering numbering = { 0 };
 	_cleanup_(table_done) struct table table = { 0 };
 	_cleanup_str_ struct hl_str nodes = { 0 }, body = { 0 };
@@ -358,16 +386,26 @@ int hl_html_data(const struct hl_profile *profile, const char *title, struct hl_
 	(void)hl_profile_nodes(profile, &n_nodes);
 	if (numbering_init(&numbering, hl_profile_n_frames(profile), n_nodes))
 		return -ENOMEM;
-	add_nodes(&nodes, profile, &numbering);
-	add_meta(&body, &table, meta, title);
+	add_nodes(&nodes, profile, diff != NULL, &numbering);
+	add_headers(&body, &table, profile, diff, title);
 	add_frames(&body, &table, profile, &numbering);
 	err = table_sort(&table);
 	if (err)
 		return err;
 	add_varint(out, FORMAT_VERSION);
 	add_table(out, &table);
-	add_meta(out, &table, meta, title);
+	add_headers(out, &table, profile, diff, title);
 	add_columns(out, &nodes, 1);
 	add_frames(out, &table, profile, &numbering);
 	return hl_str_status(out);
+}
+
+int hl_html_data(const struct hl_profile *profile, const char *title, struct hl_str *out)
+{
+	return add_all(profile, NULL, title, out);
+}
+
+int hl_html_diff_data(const struct hl_diff *diff, const char *title, struct hl_str *out)
+{
+	return add_all(diff->tree, diff, title, out);
 }

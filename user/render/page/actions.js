@@ -86,9 +86,30 @@ function setInstructions(on) {
   remember(false);
 }
 
+// The tree for what is to be seen.
+function makeModel() {
+  const { profile } = state;
+  if (!profile.diff) {
+    state.model = buildModel(profile, state.weights ? profile.nodes.weight : profile.nodes.samples);
+    return;
+  }
+  const how = comparison(profile, state.byTime);
+  state.model = buildModel(profile, widths(profile, how, state.width));
+  state.model.compare = { how, ...totals(state.model, profile) };
+}
+
+function setComparison(width, byTime) {
+  state.width = width;
+  state.byTime = byTime;
+  makeModel();
+  match();
+  refresh();
+  remember(false);
+}
+
 function setWeights(on) {
   state.weights = on;
-  state.model = buildModel(state.profile, on ? state.profile.nodes.weight : state.profile.nodes.samples);
+  makeModel();
   match();
   refresh();
   remember(false);
@@ -151,10 +172,12 @@ function restore() {
   state.flipped = views.includes('flip');
   state.instructions = !views.includes('functions');
   state.weights = views.includes('weight') && !parts.weigh.hidden;
-  state.model = buildModel(
-    state.profile,
-    state.weights ? state.profile.nodes.weight : state.profile.nodes.samples,
-  );
+  state.width = WIDTHS.find((width) => views.includes(width)) || 'both';
+  state.byTime =
+    !!state.profile.diff &&
+    canCompareByTime(state.profile.diff) &&
+    (views.includes('time') || (state.profile.diff.byTime && !location.hash));
+  makeModel();
   state.zoom = number('z', state.model.n);
   openPanel(number('f', state.profile.frames.n), -1);
   state.pattern = items.get('s') || '';

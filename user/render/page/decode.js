@@ -52,7 +52,7 @@ function reader(bytes) {
   };
 }
 
-function readMeta(r, strings) {
+function readHeader(r, strings) {
   const string = () => strings[r.number()];
   // Microunits plus one; zero stands for "not known".
   const maybe = () => {
@@ -79,6 +79,14 @@ function readMeta(r, strings) {
   }));
   meta.notes = Array.from({ length: r.number() }, string);
   return meta;
+}
+
+// What a comparison has beyond a profile, or null. Samples of its nodes are those after, weights those before.
+function readDiff(r, strings) {
+  if (r.number() === 0) return null;
+  const before = readHeader(r, strings);
+  const byTime = r.number() === 1;
+  return { before, byTime, due: [r.number(), r.number()], noise: r.number() / 1000 };
 }
 
 const CALLEES = 64;
@@ -142,11 +150,12 @@ function readFrames(r, caller) {
 // Column @type of a frame is its instruction class, times two, plus one for kernel code.
 export function decode(bytes) {
   const r = reader(bytes);
-  if (r.number() !== 1) throw new Error('the profile data is of another version than the page');
+  if (r.number() !== 2) throw new Error('the profile data is of another version than the page');
   const strings = r.text(r.number()).split('\n');
-  const meta = readMeta(r, strings);
+  const meta = readHeader(r, strings);
+  const diff = readDiff(r, strings);
   const nodes = readNodes(r);
   const frames = readFrames(r, nodes.caller);
   if (!r.ended()) throw new Error('the profile data does not end where it should');
-  return { strings, meta, frames, nodes };
+  return { strings, meta, diff, frames, nodes };
 }

@@ -35,6 +35,13 @@ export function createGraph(state, parts) {
     const frame = state.model.frame[node];
     const leaf = isLeaf(state.model, node);
     if (state.matched?.[frame]) return { fill: colours.match, text: colours.matchText };
+    if (state.model.compare) {
+      const name = degree(changeAt(state.model, node));
+      const outlined = name === 'new' || name === 'gone';
+      return state.matched
+        ? { fill: colours.other, text: colours.text }
+        : { fill: colours.degree(name), text: colours.text, outlined };
+    }
     if (state.matched)
       return leaf
         ? { fill: colours.otherLeaf, text: colours.leafText }
@@ -56,6 +63,13 @@ export function createGraph(state, parts) {
     context.globalAlpha = row < state.model.depth[state.zoom] ? 0.5 : 1;
     context.fillRect(start, y, right - start - gap, Math.round(rowHeight * ratio) - 1);
     context.globalAlpha = 1;
+    if (style.outlined && right - start > 4) {
+      context.strokeStyle = colours.text;
+      context.lineWidth = Math.max(1, ratio);
+      context.setLineDash([4 * ratio, 3 * ratio]);
+      context.strokeRect(start + 1, y + 1, right - start - gap - 2, Math.round(rowHeight * ratio) - 3);
+      context.setLineDash([]);
+    }
     const marked = state.panel > 0 && state.model.frame[node] === state.panel;
     if (marked) {
       context.fillStyle = colours.outline;

@@ -5,6 +5,11 @@ const SKID =
   'This event is not precise: an interrupt arrives a little late, so the sampled instruction is usually ' +
   'the one after the slow one. Look at its predecessor; at a branch target, at every predecessor.';
 
+const NOISE =
+  'Grey is what chance makes of two profiles of the same: a change counts if the likelihood ratio of its ' +
+  'two counts exceeds a bound that grows with the number of frames, so that one comparison in a hundred ' +
+  'shows a change that is none.';
+
 const cpus = (value) =>
   value === null ? '' : `${value < 10 ? value.toFixed(2) : value.toFixed(1)} CPUs`;
 const cost = (value) => (value === null ? 'not known' : `${(100 * value).toFixed(2)} % of a CPU`);
@@ -47,13 +52,39 @@ function lossTable(meta, total) {
   );
 }
 
+const rangeOf = (meta) => `${time(meta.start)}, ${duration(meta.end - meta.start)}`;
+const titleOf = (meta) => `${meta.host || 'unnamed host'} · ${rangeOf(meta)}`;
+const busyShare = (meta) =>
+  meta.busy !== null && meta.cpus ? ` of ${meta.cpus} (${percent(meta.busy, meta.cpus)})` : '';
+
+function showDiffHeader({ meta, diff }, [before, after]) {
+  const side = (header, total) =>
+    `${titleOf(header)}: ${count(total)} samples, lost ${sumText(header, LOST, total)}`;
+  byId('title').textContent = meta.title || `${titleOf(diff.before)} → ${titleOf(meta)}`;
+  facts(byId('facts'), [
+    ['Before', side(diff.before, before)],
+    ['After', side(meta, after)],
+    ['Event', meta.event || 'unknown'],
+    ['Noise', `up to ${diff.noise.toFixed(1)} standard deviations`, NOISE],
+  ]);
+  byId('facts').classList.toggle(
+    'lossy',
+    sumOfLosses(meta, LOST) + sumOfLosses(diff.before, LOST) > 0,
+  );
+  byId('about').append(
+    element('p', {}, NOISE),
+    element('h2', {}, 'Before'),
+    ...about(diff.before, before),
+    element('h2', {}, 'After'),
+    ...about(meta, after),
+  );
+}
+
 export function showHeader(profile, total) {
   const { meta } = profile;
-  const range = `${time(meta.start)}, ${duration(meta.end - meta.start)}`;
-  const share =
-    meta.busy !== null && meta.cpus ? ` of ${meta.cpus} (${percent(meta.busy, meta.cpus)})` : '';
+  const share = busyShare(meta);
 
-  byId('title').textContent = meta.title || `${meta.host || 'unnamed host'} · ${range}`;
+  byId('title').textContent = meta.title || titleOf(meta);
   facts(
     byId('facts'),
     [
@@ -73,11 +104,17 @@ export function showHeader(profile, total) {
     ].filter((row) => row[1] !== false),
   );
   byId('facts').lastElementChild?.parentNode.classList.toggle('lossy', sumOfLosses(meta, LOST) > 0);
-  byId('about').append(
+  byId('about').append(...about(meta, total));
+}
+
+// Everything that is known of a profile.
+function about(meta, total) {
+  const share = busyShare(meta);
+  return [
     facts(element('dl', {}), [
       ['Host', meta.host],
       ['Kernel', meta.kernel],
-      ['Time', `${range} (to ${time(meta.end)})`],
+      ['Time', `${rangeOf(meta)} (to ${time(meta.end)})`],
       ['Event', `${meta.event}, ${meta.precise ? 'precise' : 'not precise'}`],
       ['Frequency', meta.frequency ? `${count(meta.frequency)} Hz on each of ${meta.cpus} CPUs` : ''],
       [
@@ -97,5 +134,5 @@ export function showHeader(profile, total) {
       {},
       ...(meta.precise ? [] : [SKID]).concat(meta.notes).map((note) => element('li', {}, note)),
     ),
-  );
+  ];
 }

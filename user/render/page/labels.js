@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What is said of a frame or a node, in words.
 
-// Makes every string of a profile safe to show; the columns of an instruction are set apart by one blank.
-export function cleanProfile({ strings, meta, frames }) {
-  for (let i = 0; i < strings.length; i++) strings[i] = visible(strings[i]);
-  for (let f = 1; f < frames.n; f++) {
-    const name = frames.name[f];
-    if (frames.kind[f] === KIND.INSN && strings[name].includes('  '))
-      strings[name] = strings[name].replace(/ +/g, ' ');
-  }
+function cleanHeader(meta) {
   for (const key of Object.keys(meta)) if (typeof meta[key] === 'string') meta[key] = visible(meta[key]);
   meta.losses = meta.losses.map((loss) => ({
     ...loss,
@@ -18,12 +11,26 @@ export function cleanProfile({ strings, meta, frames }) {
   meta.notes = meta.notes.map(visible);
 }
 
+// Makes every string of a profile safe to show; the columns of an instruction are set apart by one blank.
+export function cleanProfile({ strings, meta, diff, frames }) {
+  for (let i = 0; i < strings.length; i++) strings[i] = visible(strings[i]);
+  for (let f = 1; f < frames.n; f++) {
+    const name = frames.name[f];
+    if (frames.kind[f] === KIND.INSN && strings[name].includes('  '))
+      strings[name] = strings[name].replace(/ +/g, ' ');
+  }
+  cleanHeader(meta);
+  if (diff) cleanHeader(diff.before);
+}
+
 export function nameOf(m, frame) {
   const name = frame === 0 ? 'all' : m.strings[m.frames.name[frame]];
   return name.trim() ? name : '(no name)';
 }
 
+// None in a comparison: there code is at its offset in its function.
 export function addressOf(m, frame) {
+  if (m.compare) return '';
   const { high, low } = m.frames;
   return high[frame] || low[frame] ? hex(high[frame], low[frame]) : '';
 }
@@ -58,9 +65,20 @@ function leafLabel(m, node, room) {
   return middle.length <= room ? middle : short;
 }
 
+// In a comparison: by how much it changed, with the sign, so that colour is not needed to read it.
+function changeLabel(m, node, room) {
+  const change = changeAt(m, node);
+  const name = nameOf(m, m.frame[node]);
+  const text = isLeaf(m, node) ? `${name} \u00b7 ${offsetOf(m, m.frame[node])}` : name;
+  const fit = (width) => (isLeaf(m, node) ? cut(text, width) : shorten(text, width));
+  const delta = change.noise ? '' : `${deltaText(m.compare.how, change.delta)} `;
+  return delta.length + 3 <= room ? delta + fit(room - delta.length) : fit(room);
+}
+
 // The label of @node in at most @room characters; its share of all where there is room for it.
 export function label(m, node, room) {
   if (room < 2) return '';
+  if (m.compare) return changeLabel(m, node, room);
   if (isLeaf(m, node)) return leafLabel(m, node, room);
   const name = shorten(nameOf(m, m.frame[node]), room);
   const share = `  ${roundPercent(m.total[node], m.total[0])}`;
@@ -75,7 +93,7 @@ export function stackText(m, node) {
     .map((i) => {
       const frame = m.frame[i];
       const module = m.strings[m.frames.module[frame]];
-      const address = isLeaf(m, i) ? ` ${addressOf(m, frame)}` : '';
+      const address = isLeaf(m, i) ? ` ${addressOf(m, frame) || offsetOf(m, frame)}` : '';
       return nameOf(m, frame) + (module || address ? `  [${module}${address}]` : '');
     });
   return `${lines.join('\n')}\n`;

@@ -22,6 +22,9 @@ const keys = {
   i: () => setInstructions(!state.instructions),
   f: flip,
   r: () => zoomTo(0),
+  d: () =>
+    state.model.compare &&
+    setComparison(WIDTHS[(WIDTHS.indexOf(state.width) + 1) % WIDTHS.length], state.byTime),
   c: () => copyText(stackText(state.model, state.cursor >= 0 ? state.cursor : state.zoom)),
   '?': () => byId('help').showModal(),
   Escape: escape,
@@ -106,6 +109,8 @@ function listen() {
   parts.instructions.onclick = () => setInstructions(true);
   parts.flip.onclick = flip;
   parts.weigh.onclick = () => setWeights(!state.weights);
+  for (const width of WIDTHS) parts[width].onclick = () => setComparison(width, state.byTime);
+  parts.bytime.onclick = () => setComparison(state.width, !state.byTime);
   parts.reset.onclick = () => zoomTo(0);
   byId('show-help').onclick = () => byId('help').showModal();
   byId('close-help').onclick = () => byId('help').close();
@@ -146,12 +151,14 @@ async function start() {
   byId('data').remove();
   cleanProfile(state.profile);
   const { meta, nodes } = state.profile;
-  parts.weigh.hidden = meta.unit === 'nanoseconds' || !meta.unit;
+  const { diff } = state.profile;
+  parts.weigh.hidden = meta.unit === 'nanoseconds' || !meta.unit || !!diff;
+  parts.compare.hidden = !diff;
+  parts.bytime.hidden = !diff || !canCompareByTime(diff);
   parts.weigh.textContent = `By ${cut(meta.unit, 20)}`;
-  showHeader(
-    state.profile,
-    nodes.samples.reduce((sum, value) => sum + value, 0),
-  );
+  const all = (column) => column.reduce((total, value) => total + value, 0);
+  if (diff) showDiffHeader(state.profile, [all(nodes.weight), all(nodes.samples)]);
+  else showHeader(state.profile, all(nodes.samples));
   const rect = (id) => byId(id).getBoundingClientRect();
   graph = createGraph(state, {
     canvas: byId('canvas'),

@@ -51,6 +51,39 @@ const THEMES = {
   },
 };
 
+// Of a comparison: violet for less, orange for more, which no common colour blindness confuses. Names as
+// degree() gives them.
+export const DEGREES = {
+  light: {
+    gone: '#b2abd2',
+    half: '#9a8fc4',
+    less: '#b9b2d8',
+    same: '#e4e0d8',
+    more: '#fdc98a',
+    twice: '#f0973a',
+    new: '#f7b267',
+  },
+  dark: {
+    gone: '#4a4272',
+    half: '#5a4f91',
+    less: '#443e63',
+    same: '#34302b',
+    more: '#68451a',
+    twice: '#8a5208',
+    new: '#774a10',
+  },
+};
+
+export const DEGREE_NAMES = {
+  gone: 'gone',
+  half: 'less than half',
+  less: 'less',
+  same: 'no change beyond chance',
+  more: 'more',
+  twice: 'more than twice',
+  new: 'new',
+};
+
 function hash(name) {
   let h = 0x811c9dc5;
   for (let i = 0; i < name.length; i++) h = Math.imul(h ^ name.charCodeAt(i), 0x01000193);
@@ -88,6 +121,7 @@ export function palette(dark) {
   const theme = THEMES[mode];
   return {
     ...theme,
+    degree: (name) => DEGREES[mode][name],
     leaf: (type) => LEAVES[mode][type < CLASSES.length ? type : 0],
     kind(kind, name) {
       const [hue, spread, saturation] = KINDS[kind] || KINDS[0];

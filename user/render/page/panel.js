@@ -3,6 +3,39 @@
 
 const ROWS = 300;
 
+// What one function was and is, over all callers.
+function changeFacts(m, wanted) {
+  const { how, self, total } = m.compare;
+  const sides = [BEFORE, AFTER].map((side) =>
+    functionSummary({ ...m, self: self[side], total: total[side] }, wanted),
+  );
+  const row = (key) => {
+    const change = changeOf(how, sides[BEFORE][key], sides[AFTER][key]);
+    const values = change.values.map((value) => valueText(how, value)).join(' → ');
+    const chance = change.noise ? ', may be chance' : '';
+    return `${values}; ${deltaText(how, change.delta)} ${how.unit}, ${relativeText(change)}${chance}`;
+  };
+  return [
+    ['With callees', row('total'), 'Recursion counted once'],
+    ['Self', row('own')],
+  ];
+}
+
+function changeCell(m, frame) {
+  const { how, total } = m.compare;
+  const counts = [0, 0];
+  for (let i = 0; i < m.n; i++)
+    if (m.frame[i] === frame) for (const side of [BEFORE, AFTER]) counts[side] += total[side][i];
+  const change = changeOf(how, ...counts);
+  const cell = element(
+    'td',
+    { className: 'number' },
+    change.noise ? '' : deltaText(how, change.delta),
+  );
+  cell.title = change.values.map((value) => valueText(how, value)).join(' → ');
+  return cell;
+}
+
 function instructionRows(m, summary, chosen, byAddress, actions) {
   const list = [...summary.insns];
   const { offset } = m.frames;
@@ -19,6 +52,7 @@ function instructionRows(m, summary, chosen, byAddress, actions) {
       'tr',
       { className: frame === chosen ? 'chosen' : '' },
       cell,
+      m.compare ? changeCell(m, frame) : null,
       element('td', { className: 'number', title: addressOf(m, frame) }, offsetOf(m, frame)),
       element('td', { className: 'code' }, swatch, nameOf(m, frame)),
     );
@@ -38,7 +72,7 @@ function instructions(m, state, summary, chosen, actions) {
   return element(
     'div',
     {},
-    table('Hot instructions, over all callers', ['Of self', '#Offset', 'Instruction'], rows),
+    table('Hot instructions, over all callers', ['Of self', ...(m.compare ? ['#Change'] : []), '#Offset', 'Instruction'], rows),
     more > 0 ? element('p', { className: 'quiet' }, `${count(more)} more are not listed.`) : null,
     order,
   );
@@ -93,14 +127,18 @@ export function showPanel(state, node, actions) {
     facts(element('dl', {}), [
       ['Module', m.strings[m.frames.module[wanted]]],
       ['Address', addressOf(m, wanted)],
-      [
-        'In all places',
-        `${percent(summary.total, whole)} (${state.format(summary.total)})`,
-        'Recursion counted once',
-      ],
-      ['Self', `${percent(summary.own, whole)} (${state.format(summary.own)})`],
+      ...(m.compare
+        ? changeFacts(m, wanted)
+        : [
+            [
+              'In all places',
+              `${percent(summary.total, whole)} (${state.format(summary.total)})`,
+              'Recursion counted once',
+            ],
+            ['Self', `${percent(summary.own, whole)} (${state.format(summary.own)})`],
+          ]),
       ['Places', `${count(summary.places)} in the graph`],
-      ['Chosen', leaf ? `${nameOf(m, chosen)} at ${addressOf(m, chosen)}` : ''],
+      ['Chosen', leaf ? `${nameOf(m, chosen)} at ${addressOf(m, chosen) || offsetOf(m, chosen)}` : ''],
     ]),
     element(
       'div',

@@ -11,6 +11,8 @@ const state = {
   instructions: true,
   flipped: false,
   weights: false, // the measure: samples or weights
+  width: 'both', // of a comparison: what boxes are as wide as
+  byTime: false,
   pattern: '',
   sensitive: false,
   matched: null, // a flag for each frame
@@ -33,6 +35,11 @@ const ids = [
   'instructions',
   'flip',
   'weigh',
+  'compare',
+  'both',
+  'after',
+  'before',
+  'bytime',
   'reset',
   'path',
   'found',
@@ -41,7 +48,9 @@ const parts = Object.fromEntries(ids.map((id) => [id, byId(id)]));
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
 state.format = (value) =>
-  state.weights ? amount(value, state.profile.meta.unit) : `${count(value)} samples`;
+  state.model?.compare
+    ? `${count(value)} samples ${state.width === 'both' ? 'of the larger side' : state.width}`
+    : state.weights ? amount(value, state.profile.meta.unit) : `${count(value)} samples`;
 
 // Samples and weight of a node, whatever the measure.
 state.sums = (node) => {
@@ -64,6 +73,8 @@ function fragment() {
     ['flip', state.flipped],
     ['functions', !state.instructions],
     ['weight', state.weights],
+    [state.width, state.model.compare && state.width !== 'both'],
+    ['time', state.model.compare && state.byTime],
   ];
   if (state.zoom) items.set('z', state.zoom);
   if (state.pattern) items.set('s', state.pattern);

@@ -27,6 +27,26 @@ function tipRows(state, node) {
   ];
 }
 
+// In a comparison: what it was, what it is, and what to make of that.
+function changeRows(m, node) {
+  const { how } = m.compare;
+  const frame = m.frame[node];
+  const change = changeAt(m, node);
+  const side = (i) => `${valueText(how, change.values[i])} \u00b7 ${count(change.counts[i])} samples`;
+  return [
+    ['Kind', kindOf(m, frame)],
+    ['In', isLeaf(m, node) ? `${cut(nameOf(m, m.frame[m.parent[node]]), 200)} ${offsetOf(m, frame)}` : ''],
+    ['Module', m.strings[m.frames.module[frame]]],
+    ['Before', side(BEFORE)],
+    ['After', side(AFTER)],
+    ['Change', `${deltaText(how, change.delta)} ${how.unit}, ${relativeText(change)}`],
+    [
+      'Chance',
+      `${Math.abs(change.z).toFixed(1)} standard deviations: ${change.noise ? 'may be chance' : 'a change'}`,
+    ],
+  ];
+}
+
 export function showTip(state, node, x, y) {
   const tip = byId('tip');
   tip.hidden = node < 0;
@@ -34,7 +54,10 @@ export function showTip(state, node, x, y) {
   const name = nameOf(state.model, state.model.frame[node]);
   tip.replaceChildren(
     element('p', { className: 'code' }, cut(name, 600)),
-    facts(element('dl', {}), tipRows(state, node)),
+    facts(
+      element('dl', {}),
+      state.model.compare ? changeRows(state.model, node) : tipRows(state, node),
+    ),
   );
   const box = tip.getBoundingClientRect();
   const left = x + 16 + box.width > innerWidth ? x - 16 - box.width : x + 16;

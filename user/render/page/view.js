@@ -49,6 +49,8 @@ function showControls() {
   press(parts.instructions, state.instructions);
   press(parts.flip, state.flipped);
   press(parts.weigh, state.weights);
+  for (const width of WIDTHS) press(parts[width], state.width === width);
+  press(parts.bytime, state.byTime);
   parts.reset.disabled = state.zoom === 0;
 }
 
