@@ -153,25 +153,22 @@ __noinline __u64 leaf_register(struct scratch *s, __u32 number)
 	}
 }
 
-/* The canonical frame address by the rule in the scratch; 0 if it cannot be had. */
-static __always_inline __u64 compute_cfa(struct scratch *s)
+/* The canonical frame address by the rule in the scratch, if that is not of the two usual ones; 0 if it cannot be had. */
+static __always_inline __u64 rare_cfa(struct scratch *s)
 {
 	const struct hl_unwind_rule *rule = &s->rule;
 	__s64 off = rule->cfa_off;
 	__u64 slot;
 
 	switch (rule->cfa_kind) {
-	case HL_CFA_RSP:
 	case HL_CFA_THREAD:
 		return s->sp + off;
-	case HL_CFA_RBP:
-		return s->bp + off;
 	case HL_CFA_PLT:
 		return s->sp + 8 + ((__s64)(s->ip & 15) >= off ? 8 : 0);
 	case HL_CFA_DEREF_RBP:
 	case HL_CFA_DEREF_RSP:
 		slot = (rule->cfa_kind == HL_CFA_DEREF_RBP ? s->bp : s->sp) + (__s16)rule->cfa_off;
-		return read_slot(s, slot) ? s->slot + (rule->cfa_off >> 16) : 0;
+		return fetch_slot(s, slot) ? s->slot + (rule->cfa_off >> 16) : 0;
 	case HL_CFA_REG:
 		return s->leaf_valid ? leaf_register(s, off & 0xff) + (off >> 8) : 0;
 	case HL_CFA_RA_IN_REG:
@@ -201,14 +198,16 @@ static __always_inline bool restore_bp(struct scratch *s, __u64 cfa)
 }
 
 /* Restores the caller's %rbx by the rule in the scratch, or forgets it. */
-static __always_inline void restore_rbx(struct scratch *s, __u64 cfa)
+__noinline int restore_rbx(struct scratch *s, __u64 cfa)
 {
-	__u32 slot = s->rule.rbx_slot;
+	__u32 slot;
 
-	if (slot == HL_RBX_SAME || !s->rbx_valid)
-		return;
-	s->rbx_valid = slot != HL_RBX_LOST && read_slot(s, cfa - 8 * (slot + 1));
+	if (!s)
+		return 0;
+	slot = s->rule.rbx_slot;
+	s->rbx_valid = slot != HL_RBX_LOST && fetch_slot(s, cfa - 8 * (slot + 1));
 	s->rbx = s->slot;
+	return 1;
 }
 
 /* Whether clone has just returned in the thread that it made, on a stack of its own. */
@@ -226,31 +225,52 @@ static __always_inline bool stop_without_stack(struct scratch *s)
 	return stop_walk(s, is_gone ? HL_WALK_COMPLETE : HL_WALK_FAULT);
 }
 
-/* Rule: as the table says. True: the walk has ended. */
-static __always_inline bool rule_table(struct scratch *s)
+/*
+ * Leaves the frame, whose canonical frame address is @cfa: by the rule in the scratch, with the return address in
+ * memory or, where that says so, in a register. True: the walk has ended.
+ */
+static __always_inline bool leave_frame(struct scratch *s, __u64 cfa, bool in_register)
 {
-	__u64 cfa, least;
-
-	if (s->rule.cfa_kind == HL_CFA_STOP || is_new_thread(s))
-		return stop_walk(s, HL_WALK_COMPLETE);
-	if (s->rule.cfa_kind == HL_CFA_UNSUPPORTED)
-		return stop_walk(s, HL_WALK_UNSUPPORTED);
-	cfa = compute_cfa(s);
 	/* Only where the return address is in a register, the frame may be empty. */
-	least = s->sp + (s->rule.cfa_kind == HL_CFA_RA_IN_REG ? 0 : 8);
-	if (cfa < least || cfa - s->sp >= MAX_STACK_BYTES)
+	if (cfa < s->sp + (in_register ? 0 : 8) || cfa - s->sp >= MAX_STACK_BYTES)
 		return stop_walk(s, cfa ? HL_WALK_BAD_CFA : HL_WALK_UNSUPPORTED);
-	if (s->rule.cfa_kind == HL_CFA_RA_IN_REG)
+	if (in_register)
 		s->slot = leaf_register(s, s->rule.cfa_off & 0xff);
 	else if (!read_slot(s, cfa - 8))
 		return stop_without_stack(s);
 	s->caller = s->slot;
 	if (!restore_bp(s, cfa))
 		return stop_walk(s, HL_WALK_FAULT);
-	restore_rbx(s, cfa);
+	if (s->rbx_valid && s->rule.rbx_slot != HL_RBX_SAME)
+		restore_rbx(s, cfa);
 	s->sp = cfa;
 	s->bp_is_any = 1;
 	return false;
+}
+
+/* Rules that are not of the two usual kinds. True: the walk has ended. */
+__noinline int rule_rare(struct scratch *s)
+{
+	__u32 kind;
+
+	if (!s)
+		return 1;
+	kind = s->rule.cfa_kind;
+	if (kind == HL_CFA_STOP || is_new_thread(s))
+		return stop_walk(s, HL_WALK_COMPLETE);
+	if (kind == HL_CFA_UNSUPPORTED)
+		return stop_walk(s, HL_WALK_UNSUPPORTED);
+	return leave_frame(s, rare_cfa(s), kind == HL_CFA_RA_IN_REG);
+}
+
+/* Rule: as the table says. True: the walk has ended. */
+static __always_inline bool rule_table(struct scratch *s)
+{
+	__s64 off = s->rule.cfa_off;
+
+	if (s->rule.cfa_kind != HL_CFA_RSP && s->rule.cfa_kind != HL_CFA_RBP)
+		return rule_rare(s);
+	return leave_frame(s, (s->rule.cfa_kind == HL_CFA_RSP ? s->sp : s->bp) + off, false);
 }
 
 /* Rule: at the handler's return the stack pointer is at the ucontext that holds the interrupted registers. */

@@ -90,18 +90,18 @@ static __always_inline bool test_unreadable(struct scratch *s, bool by_table)
 	return false;
 }
 
-/* Tests the return address that a rule has found, and finds the rule for the next step. True: it has ended. */
-static __always_inline bool test_caller(struct scratch *s, bool by_table)
+/*
+ * Tests the return address that a rule has found, and finds the rule for the next step; what was remembered of it
+ * does not help. 1: the walk has ended.
+ */
+__noinline int test_caller(struct scratch *s, __u32 by_table)
 {
 	__u64 before;
 
-	if (s->caller == 0)
-		return stop_walk(s, HL_WALK_COMPLETE);
-	s->ip = s->caller - 1;
-	if (mapping_at(s, s->ip) == MAPPING_NONE)
+	if (!s)
+		return 1;
+	if (s->found.kind == MAPPING_NONE)
 		return test_placed(s, by_table, 0);
-	if (recall_caller(s))
-		return false;
 	/* A forked child has not touched all of its parent's code pages yet. */
 	if (!read_before(s->caller, &before))
 		return test_unreadable(s, by_table);
@@ -109,18 +109,31 @@ static __always_inline bool test_caller(struct scratch *s, bool by_table)
 		return test_placed(s, by_table, before >> 48);
 	find_frame_rule(s);
 	remember_caller(s, s->found.stamp);
-	return false;
+	return 0;
 }
 
-/* From the trampoline to the code that the signal interrupted. True: the walk has ended. */
-static __always_inline bool step_over_signal(struct scratch *s)
+/* Goes to the caller that a rule has found. True: the walk has ended. */
+static __always_inline bool go_to_caller(struct scratch *s, bool by_table)
 {
+	if (s->caller == 0)
+		return stop_walk(s, HL_WALK_COMPLETE);
+	s->ip = s->caller - 1;
+	if (mapping_at(s, s->ip) != MAPPING_NONE && recall_caller(s))
+		return false;
+	return test_caller(s, by_table);
+}
+
+/* From the trampoline to the code that the signal interrupted. 1: the walk has ended. */
+__noinline int step_over_signal(struct scratch *s)
+{
+	if (!s)
+		return 1;
 	if (!rule_signal_frame(s))
 		return stop_walk(s, HL_WALK_FAULT);
 	if (find_mapping(s->ip) == MAPPING_NONE)
 		return stop_walk(s, HL_WALK_NO_MAPPING);
 	find_exact_rule(s);
-	return false;
+	return 0;
 }
 
 /* One step towards the thread's start. 1: the walk has ended, the reason is in the stack's head. */
@@ -137,7 +150,7 @@ __noinline int walk_step(struct scratch *s)
 	} else {
 		end = by_table ? rule_table(s) : rule_frame_pointer(s);
 		s->leaf_valid = 0;
-		end = end || test_caller(s, by_table);
+		end = end || go_to_caller(s, by_table);
 	}
 	if (end)
 		return 1;
@@ -163,11 +176,13 @@ static __always_inline void walk_begin(struct scratch *s)
 	s->stack.head = (struct hl_stack_head){ .end = HL_WALK_DEPTH };
 }
 
-/* Walks on from the frame in the scratch, which is the leaf or has been appended. */
-static __always_inline void walk_on(struct scratch *s)
+/* Walks on from the frame in the scratch, which is the leaf or has been appended. Returns how it ended. */
+__noinline int walk_on(struct scratch *s)
 {
 	__u32 i;
 
+	if (!s)
+		return HL_WALK_FAULT;
 	find_exact_rule(s);
 	/* One step more than there can be frames: the last may find the start. */
 	for (i = 0; i <= HL_MAX_FRAMES; i++)
@@ -175,6 +190,7 @@ static __always_inline void walk_on(struct scratch *s)
 			break;
 	if (s->lacks)
 		s->stack.head.end = s->lacks;
+	return s->stack.head.end;
 }
 
 #endif

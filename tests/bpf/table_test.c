@@ -248,6 +248,31 @@ HL_TEST_TIMEOUT(walks_are_right_while_tables_come_and_go, 120)
 	hl_capture_free(churn.capture);
 }
 
+/* Of this program, which keeps frame pointers, the stack is whole without its table; but that cannot be known. */
+HL_TEST(a_frame_pointer_in_place_of_a_table_is_marked)
+{
+	static const uint8_t ends[][2] = { { HL_TABLE_PENDING, HL_WALK_NO_TABLE },
+					   { HL_TABLE_NONE, HL_WALK_COMPLETE },
+					   { HL_TABLE_DROPPED, HL_WALK_DROPPED } };
+	struct hl_capture_options options = { .unwind_mb = 4 };
+	struct hl_stack *stack;
+	uint64_t id;
+
+	churn.capture = load(&options);
+	CHECK_INT(hl_capture_list_files(churn.capture, find_own, NULL), 0);
+	CHECK(churn.id && churn.libc);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		hl_capture_settle_file(churn.capture, churn.id, ends[i][0]);
+		CHECK_INT(walk(), 0);
+		stack = take_stack(churn.capture, &id);
+		CHECK(stack);
+		NOTE("%u frames, end %u", stack->head.n, stack->head.end);
+		CHECK_INT(stack->head.end, ends[i][1]);
+		free(stack);
+	}
+	hl_capture_free(churn.capture);
+}
+
 /* ---- memory --------------------------------------------------------------------------------------------- */
 
 static struct hl_capture_stats stats_of(struct hl_capture *capture)

@@ -288,6 +288,8 @@ HL_TEST(no_frame_pointers)
 	check_at_least("marked or whole",
 		       sum_of(&folded, "^program;(\\[unwind: [^;]+\\];|.*main;(descend;){20})bottom;"), all,
 		       1);
+	/* The leaf has no frame at all. */
+	check_at_least("whole", sum_of(&folded, "^program;_start;.*main;(descend;){20}bottom;"), all, 0.97);
 	CHECK_INT(sum_of(&folded, ";(left|right|wander|fork_in_road);(.*;)?bottom;"), 0);
 	folded_done(&folded);
 }
