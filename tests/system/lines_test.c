@@ -106,6 +106,24 @@ HL_TEST(split_debug_information)
 	folded_done(&folded);
 }
 
+/* The second time from the cache; with a package of another build, not at all. */
+HL_TEST(packed_debug_information)
+{
+	struct folded folded;
+
+	build("packed", "-gsplit-dwarf");
+	must("cd '%s' && dwp -e packed -o packed.dwp && rm packed.dwo", test_dir());
+	check_inlined("packed");
+	check_inlined("packed");
+	build("other", "-gsplit-dwarf -DOTHER -O1");
+	must("cd '%s' && dwp -e other -o packed.dwp && rm other.dwo", test_dir());
+	folded = record_inlined("--inlines", "packed");
+	CHECK_INT(sum_of(&folded, ";outer;middle"), 0);
+	CHECK(sum_of(&folded, ";main;outer;[^;]+\\]$") > 100);
+	check_said("not found, or are of another build: 1; the first is 'a part of the .dwp file'");
+	folded_done(&folded);
+}
+
 HL_TEST(alternate_file_of_dwz)
 {
 	struct folded folded;

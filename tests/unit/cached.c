@@ -192,7 +192,7 @@ HL_TEST(lines_are_read_once)
 		hl_cache_close(s.cache);
 		CHECK_INT(hl_cache_open(dir, 64 << 20, &s.cache, NULL), 0);
 		CHECK_INT(hl_symd_add_file(s.symd, FILE_NUMBER, fileno(self), &about, NULL), 0);
-		CHECK_INT(hl_symd_lines_cached(s.symd, s.cache, FILE_NUMBER, fileno(self), &limits,
+		CHECK_INT(hl_symd_lines_cached(s.symd, s.cache, FILE_NUMBER, fileno(self), -1, &limits,
 					       i ? &kept : &lines, NULL),
 			  0);
 		CHECK_INT(s.counter.asked[HL_SYMD_LINES], i == 0);

@@ -297,7 +297,7 @@ static void ask_all(struct start *s)
  * Whoever can write there can make a checksum too. An entry of any bytes is refused or used, and reads nothing
  * that is not its own: ASan looks on. What is refused is counted, removed and made anew.
  */
-HL_TEST(a_forged_entry_does_no_harm)
+HL_TEST_TIMEOUT(a_forged_entry_does_no_harm, 300)
 {
 	int fd = write_program("function", "of both", true);
 	unsigned int refused = 0, taken = 0, state = 12345;
@@ -314,7 +314,7 @@ HL_TEST(a_forged_entry_does_no_harm)
 		CHECK_INT(sscanf(strrchr(path, '/') + 1 + 2 * i, "%2hhx", &id[i]), 1);
 	CHECK_INT(hl_cache_load(s.cache, HL_CACHE_NAMES, id, &good, &len), 0);
 	CHECK(len > sizeof(struct hl_symd_file) + 128 + MANY * 10);
-	for (int turn = 0; turn < 600; turn++) {
+	for (int turn = 0; turn < 200; turn++) {
 		uint8_t *bad = malloc(len);
 
 		CHECK(bad);
@@ -337,7 +337,7 @@ HL_TEST(a_forged_entry_does_no_harm)
 	refused = (unsigned int)stats.damaged;
 	taken = s.counter.asked[HL_SYMD_ADD_NAMES];
 	CHECK_INT(s.counter.asked[HL_SYMD_ADD_FILE], 1 + refused);
-	CHECK(refused > 200 && taken > refused);
+	CHECK(refused > 50 && taken > refused);
 	hl_cache_save(s.cache, HL_CACHE_NAMES, id, good, len);
 	CHECK_INT(give(&s, fd, -1), 0);
 	CHECK_STR(at(&s, 0x11), "function1" FILLER " 10+e nop");

@@ -269,6 +269,48 @@ HL_TEST_TIMEOUT(clang_split_dwarf_5, 300)
 	compare_compiled("clang++", "-gdwarf-5 -gsplit-dwarf", "program.dwo");
 }
 
+/* Two units, packed together: each has its own parts of all sections. */
+static void compare_packed(const char *compiler, const char *flags, const char *packer)
+{
+	struct table table;
+	struct tally tally;
+
+	if (!have(packer))
+		SKIP("there is no %s", packer);
+	enter_directory();
+	run("sed 's/main(/other_main(/' inlined.cc >other.cc");
+	run("%s -O2 -g %s -c other.cc -o other.o && %s -O2 -g %s -c inlined.cc -o program.o", compiler, flags,
+	    compiler, flags);
+	run("%s other.o program.o -o program -Wl,--allow-multiple-definition", compiler);
+	run("%s other.dwo program.dwo -o program.dwp", packer);
+	table = table_of("program", NULL, NULL, "program.dwp");
+	tally = compare(&table, "program");
+	CHECK(tally.inlined > ADDRESSES / 2);
+	CHECK(tally.silent < ADDRESSES / 20);
+	table_done(&table);
+	leave_directory();
+}
+
+HL_TEST_TIMEOUT(gcc_package_4, 300)
+{
+	compare_packed("g++", "-gdwarf-4 -gsplit-dwarf", "dwp");
+}
+
+HL_TEST_TIMEOUT(clang_package_4, 300)
+{
+	compare_packed("clang++", "-gdwarf-4 -gsplit-dwarf", "llvm-dwp-14");
+}
+
+HL_TEST_TIMEOUT(gcc_package_5, 300)
+{
+	compare_packed("g++", "-gdwarf-5 -gsplit-dwarf", "llvm-dwp-14");
+}
+
+HL_TEST_TIMEOUT(clang_package_5, 300)
+{
+	compare_packed("clang++", "-gdwarf-5 -gsplit-dwarf", "llvm-dwp-14");
+}
+
 HL_TEST_TIMEOUT(libc, 300)
 {
 	static const char libc[] = "/lib/x86_64-linux-gnu/libc.so.6";

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,19 +107,48 @@ static bool find_wanted(const struct reader *r, const struct hl_symd_wanted *wan
 				  try_joined(r, true, "/usr/lib/debug/.build-id/00", name));
 }
 
-static void add_wanted(const struct reader *r, const struct hl_symd_wants *wants)
+static void count_missing(const struct reader *r, const char *name, unsigned int n)
+{
+	if (n && !r->counts->missing)
+		(void)snprintf(r->counts->missed, sizeof(r->counts->missed), "'%.120s'", name);
+	r->counts->missing += n;
+}
+
+/* Those in a package are not looked for. */
+static void add_wanted(const struct reader *r, const struct hl_symd_wants *wants, bool has_package)
 {
 	for (uint32_t i = 0; i < wants->head.n; i++) {
 		const struct hl_symd_wanted *w = &wants->items[i];
 		_cleanup_free_ char *name = strndup(wants->strings + w->name, w->name_len);
 		_cleanup_free_ char *directory = strndup(wants->strings + w->directory, w->directory_len);
 
-		if (!name || !directory || find_wanted(r, w, name, directory))
-			continue;
-		if (!r->counts->missing++)
-			(void)snprintf(r->counts->missed, sizeof(r->counts->missed), "'%.120s'", name);
+		if (name && directory && (w->is_alt || !has_package))
+			count_missing(r, name, !find_wanted(r, w, name, directory));
 	}
-	r->counts->missing += wants->head.is_cut;
+	if (!has_package)
+		r->counts->missing += wants->head.is_cut;
+}
+
+/* The package of the .dwo files, PROGRAM.dwp: beside the running file, or beside its debug file. -1: none. */
+static int open_package(const struct reader *r)
+{
+	static const char *const places[] = { "%s.dwp", "/usr/lib/debug%s.dwp",
+					      "/usr/lib/debug%s.debug.dwp" };
+	const int roots[2] = { r->file->root, r->own_root };
+	struct stat st;
+
+	for (int i = 0; r->file->has_path && i < 2; i++)
+		for (size_t k = 0; roots[i] >= 0 && k < sizeof(places) / sizeof(places[0]); k++) {
+			char path[PATH_MAX];
+			int fd;
+
+			if (snprintf(path, sizeof(path), places[k], r->file->path) >= (int)sizeof(path))
+				continue;
+			fd = hl_proc_open_in_root(roots[i], path, &st);
+			if (fd >= 0)
+				return fd;
+		}
+	return -1;
 }
 
 static void refuse(const struct reader *r, const char *why)
@@ -129,28 +159,41 @@ static void refuse(const struct reader *r, const char *why)
 			       r->file->path ? r->file->path : "?", why);
 }
 
+/* Reads the lines of a file that were not kept, with what else it wants. */
+static int read_anew(const struct reader *r, int package, const struct hl_symd_lines_limits *limits,
+		     struct hl_symd_lines *ret, struct hl_err *err)
+{
+	_cleanup_(hl_symd_wants_done) struct hl_symd_wants wants = { .items = NULL };
+	int code = hl_symd_find_wanted(r->symd, r->id, limits, &wants, err);
+	bool wants_dwo = false, wants_alt = false, has_package;
+
+	/* That a file has no debug information is to be kept. */
+	if (code && code != -ENODATA)
+		return code;
+	for (uint32_t i = 0; i < wants.head.n; i++) {
+		wants_dwo |= !wants.items[i].is_alt;
+		wants_alt |= wants.items[i].is_alt;
+	}
+	has_package = wants_dwo && package >= 0 && !hl_symd_add_wanted(r->symd, r->id, false, package, NULL);
+	add_wanted(r, &wants, has_package);
+	code = hl_symd_lines_cached(r->symd, wants_alt || (wants_dwo && !has_package) ? NULL : r->cache,
+				    r->id, r->file->fd, package, limits, ret, err);
+	if (!code && has_package)
+		count_missing(r, "a part of the .dwp file", ret->missing_dwo);
+	return code;
+}
+
 static void read_one(const struct reader *r, uint64_t left_ms)
 {
 	struct hl_symd_lines_limits limits = { .memory = r->memory,
 					       .time_ms = left_ms < FILE_MS ? (uint32_t)left_ms : FILE_MS };
-	struct hl_symd_wants wants = { .items = NULL };
+	_cleanup_close_ int package = open_package(r);
 	struct hl_symd_lines lines = { 0 };
 	struct hl_err err = { "" };
-	int code = hl_symd_restore_lines(r->symd, r->cache, r->id, &lines, &err);
+	int code = hl_symd_restore_lines(r->symd, r->cache, r->id, package, &lines, &err);
 
-	if (code == -ENOENT) {
-		code = hl_symd_find_wanted(r->symd, r->id, &limits, &wants, &err);
-		/* That it has none is to be kept. */
-		code = code == -ENODATA ? 0 : code;
-		if (!code)
-			code = -ENOENT;
-	}
-	if (code == -ENOENT) {
-		add_wanted(r, &wants);
-		code = hl_symd_lines_cached(r->symd, wants.head.n ? NULL : r->cache, r->id, r->file->fd,
-					    &limits, &lines, &err);
-	}
-	hl_symd_wants_done(&wants);
+	if (code == -ENOENT)
+		code = read_anew(r, package, &limits, &lines, &err);
 	if (code == -ENODATA)
 		r->counts->without++;
 	else if (code)

@@ -67,6 +67,7 @@ struct hl_dwarf_unit {
 	uint64_t dwo_id;
 	uint64_t str_offsets_base, addr_base, rnglists_base, ranges_base;
 	uint64_t low_pc, stmt_list;
+	uint64_t info_base, list_base;   /* what offsets into .debug_info and .debug_rnglists count from */
 	const char *comp_dir, *dwo_name; /* NULL: none */
 	uint32_t abbrevs;                /* number of its table, UINT32_MAX: not read yet */
 	uint16_t version, tag;           /* tag: of its first DIE; 0: damaged */
@@ -74,7 +75,12 @@ struct hl_dwarf_unit {
 	bool has_lines, has_dwo_id;
 };
 
-/* One ELF file with debug information: the main one, an alternate file of dwz, or a .dwo file. */
+/* Where a unit's parts of the sections of a package begin. */
+struct hl_dwarf_parts {
+	uint32_t info, info_size, abbrev, line, str_offsets, rnglists;
+};
+
+/* One ELF file with debug information: the main one, an alternate file of dwz, a .dwo file, or a package of those. */
 struct hl_dwarf_file {
 	struct hl_dwarf *dwarf;
 	struct {
@@ -82,6 +88,8 @@ struct hl_dwarf_file {
 		size_t len;
 	} sections[HL_DWARF_SECTIONS];
 	bool is_dwo;
+	struct hl_dwarf_parts *parts; /* of a package, ascending by info */
+	size_t n_parts;
 	uint32_t number;
 	struct hl_dwarf_unit *units; /* ascending by offset */
 	size_t n_units, cap_units;
@@ -116,6 +124,10 @@ int hl_dwarf_tick(struct hl_dwarf *dwarf, uint64_t work);
 int hl_dwarf_file_load(struct hl_dwarf *dwarf, const struct hl_elf *elf, bool is_dwo, uint32_t sections,
 		       struct hl_dwarf_file **ret, struct hl_err *err);
 void hl_dwarf_file_free(struct hl_dwarf_file *file);
+/* Reads the index of a package; a file without one is none. 0, -EBADMSG, or as hl_elf_inflate(). */
+int hl_dwarf_package_read(struct hl_dwarf_file *file, const struct hl_elf *elf, struct hl_err *err);
+/* The parts of the unit at @offset of .debug_info, or NULL. */
+const struct hl_dwarf_parts *hl_dwarf_parts_at(const struct hl_dwarf_file *file, uint64_t offset);
 /* Lists the units of @file. Damage ends the list. 0, -ENOMEM, -ETIME. */
 int hl_dwarf_read_units(struct hl_dwarf_file *file);
 /* The unit that holds @offset of .debug_info, or NULL. */

@@ -67,6 +67,11 @@ int hl_dwarf_file_load(struct hl_dwarf *dwarf, const struct hl_elf *elf, bool is
 			return r;
 		dwarf->memory_left -= file->sections[i].len;
 	}
+	r = is_dwo ? hl_dwarf_package_read(file, elf, err) : 0;
+	if (r == -EBADMSG)
+		file->sections[HL_DWARF_INFO].len = 0;
+	else if (r < 0)
+		return r;
 	*ret = TAKE_PTR(file);
 	return 0;
 }
@@ -77,6 +82,7 @@ void hl_dwarf_file_free(struct hl_dwarf_file *file)
 		return;
 	for (int i = 0; i < HL_DWARF_SECTIONS; i++)
 		free(file->sections[i].data);
+	free(file->parts);
 	free(file->units);
 	free(file->tables);
 	free(file->abbrevs);
@@ -161,7 +167,7 @@ static void note_root(struct hl_dwarf_unit *unit, uint16_t name, const struct hl
 		unit->ranges_base = value->u;
 		break;
 	case DW_AT_stmt_list:
-		unit->stmt_list = value->u;
+		unit->stmt_list += value->u; /* in a package, it counts from the unit's part */
 		unit->has_lines = true;
 		break;
 	case DW_AT_GNU_dwo_id:
@@ -183,6 +189,29 @@ static void note_root(struct hl_dwarf_unit *unit, uint16_t name, const struct hl
 	}
 }
 
+/*
+ * In a .dwo file nobody says where the tables begin: behind the first header (7.26, 7.28), of the unit's own part in
+ * a package.
+ */
+static void set_bases(struct hl_dwarf_unit *unit)
+{
+	const struct hl_dwarf_parts *parts = hl_dwarf_parts_at(unit->file, unit->offset);
+	bool has_headers = unit->version >= 5;
+
+	if (has_headers) {
+		unit->str_offsets_base = unit->offset_size == 8 ? 16 : 8;
+		unit->rnglists_base = unit->offset_size == 8 ? 20 : 12;
+	}
+	if (!parts)
+		return;
+	unit->abbrev_offset += parts->abbrev;
+	unit->str_offsets_base += parts->str_offsets;
+	unit->rnglists_base += parts->rnglists;
+	unit->stmt_list = parts->line;
+	unit->info_base = parts->info;
+	unit->list_base = parts->rnglists;
+}
+
 /* Reads the first DIE. What is damaged leaves the unit without a tag. 0, -ENOMEM, -E2BIG, -ETIME. */
 static int read_root(struct hl_dwarf_unit *unit)
 {
@@ -190,15 +219,13 @@ static int read_root(struct hl_dwarf_unit *unit)
 	struct hl_cursor c = hl_dwarf_unit_cursor(unit, unit->die);
 	const struct hl_dwarf_abbrev *abbrev;
 	const struct hl_dwarf_spec *spec;
-	int r = hl_dwarf_load_abbrevs(unit);
+	int r;
 
+	if (unit->file->is_dwo)
+		set_bases(unit);
+	r = hl_dwarf_load_abbrevs(unit);
 	if (r < 0)
 		return r == -EBADMSG ? 0 : r;
-	/* In a .dwo file nobody says where the tables begin: behind the first header (7.26, 7.28). */
-	if (unit->file->is_dwo && unit->version >= 5) {
-		unit->str_offsets_base = unit->offset_size == 8 ? 16 : 8;
-		unit->rnglists_base = unit->offset_size == 8 ? 20 : 12;
-	}
 	abbrev = hl_dwarf_abbrev(unit, hl_cursor_uleb(&c));
 	if (!abbrev)
 		return 0;

@@ -135,7 +135,8 @@ int hl_dwarf_ranges(const struct hl_dwarf_unit *unit, const struct hl_dwarf_valu
 	if (ranges->form == DW_FORM_rnglistx)
 		return list_offset(unit, ranges->u, &start) ? read_list(&list, start) : 0;
 	if (ranges->form)
-		return unit->version >= 5 ? read_list(&list, ranges->u) : read_pairs(&list, ranges->u);
+		return unit->version >= 5 ? read_list(&list, unit->list_base + ranges->u)
+					  : read_pairs(&list, ranges->u);
 	if (!high_pc->form || !hl_dwarf_address(unit, low_pc, &start))
 		return 0;
 	/* A constant is a length (DWARF 4, 2.17.2). */

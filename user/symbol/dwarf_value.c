@@ -223,6 +223,7 @@ bool hl_dwarf_reference(struct hl_dwarf_unit *unit, const struct hl_dwarf_value 
 			struct hl_dwarf_unit **ret_unit, uint64_t *ret_offset)
 {
 	const struct hl_dwarf_file *file = unit->file;
+	uint64_t base = 0;
 
 	switch (value->form) {
 	case DW_FORM_ref1:
@@ -236,6 +237,7 @@ bool hl_dwarf_reference(struct hl_dwarf_unit *unit, const struct hl_dwarf_value 
 		*ret_unit = unit;
 		return *ret_offset >= unit->die;
 	case DW_FORM_ref_addr:
+		base = unit->info_base;
 		break;
 	case DW_FORM_GNU_ref_alt:
 	case DW_FORM_ref_sup4:
@@ -247,8 +249,8 @@ bool hl_dwarf_reference(struct hl_dwarf_unit *unit, const struct hl_dwarf_value 
 	default:
 		return false;
 	}
-	*ret_offset = value->u;
-	*ret_unit = hl_dwarf_unit_at(file, value->u);
+	*ret_offset = base + value->u;
+	*ret_unit = hl_dwarf_unit_at(file, *ret_offset);
 	return *ret_unit != NULL;
 }
 

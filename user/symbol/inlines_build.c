@@ -22,6 +22,7 @@ static void done(struct hl_inlines_builder *b)
 	free(b->dwarf.files);
 	free(b->areas);
 	free(b->strings);
+	free(b->splits);
 	free(b->names);
 	free(b->nodes);
 	free(b->spans);
@@ -31,6 +32,7 @@ static void done(struct hl_inlines_builder *b)
 	free(b->starts);
 	free(b->numbers);
 	hl_index_done(&b->string_index);
+	hl_index_done(&b->split_index);
 	hl_index_done(&b->name_index);
 	hl_index_done(&b->location_index);
 }
@@ -202,6 +204,55 @@ static int load_file(struct hl_inlines_builder *b, const struct hl_elf *elf, boo
 	return r;
 }
 
+struct wanted_split {
+	const struct hl_inlines_builder *b;
+	uint64_t id;
+};
+
+static int same_id(const void *ctx, uint32_t position)
+{
+	const struct wanted_split *w = ctx;
+
+	return w->b->splits[position]->dwo_id == w->id;
+}
+
+static uint64_t hash_id(uint64_t id)
+{
+	return hl_hash(&id, sizeof(id), 0);
+}
+
+/* Of several units with one id the first counts. */
+static int index_splits(struct hl_inlines_builder *b, const struct hl_dwarf_file *file)
+{
+	int r = 0;
+
+	for (size_t i = 0; file && i < file->n_units && r == 0; i++) {
+		struct hl_dwarf_unit *unit = &file->units[i];
+		const struct wanted_split wanted = { b, unit->dwo_id };
+
+		if (!unit->has_dwo_id || unit->tag != DW_TAG_compile_unit ||
+		    hl_index_find(&b->split_index, hash_id(unit->dwo_id), same_id, &wanted) != HL_INDEX_NONE)
+			continue;
+		r = hl_grow(&b->splits, &b->cap_splits, b->n_splits + 1, sizeof(struct hl_dwarf_unit *),
+			    UINT32_MAX - 1);
+		if (r == 0)
+			r = hl_index_add(&b->split_index, hash_id(unit->dwo_id), (uint32_t)b->n_splits);
+		if (r == 0)
+			b->splits[b->n_splits++] = unit;
+	}
+	return r;
+}
+
+/* The unit of a .dwo file that has the same id as a skeleton. */
+static struct hl_dwarf_unit *find_split(const struct hl_inlines_builder *b,
+					const struct hl_dwarf_unit *skeleton)
+{
+	const struct wanted_split wanted = { b, skeleton->dwo_id };
+	uint32_t found = hl_index_find(&b->split_index, hash_id(skeleton->dwo_id), same_id, &wanted);
+
+	return found == HL_INDEX_NONE ? NULL : b->splits[found];
+}
+
 static int load(struct hl_inlines_builder *b, const struct hl_inlines_source *source, struct hl_err *err)
 {
 	const struct hl_elf *main = source->elf;
@@ -223,22 +274,9 @@ static int load(struct hl_inlines_builder *b, const struct hl_inlines_source *so
 	b->dwarf.n_files = 2;
 	for (size_t i = 0; i < source->n_dwos && r == 0; i++)
 		r = load_file(b, source->dwos[i], true, err);
+	for (size_t i = 2; i < b->dwarf.n_files && r == 0; i++)
+		r = index_splits(b, b->dwarf.files[i]);
 	return r;
-}
-
-/* The unit of a .dwo file that has the same id as a skeleton. */
-static struct hl_dwarf_unit *find_split(const struct hl_inlines_builder *b,
-					const struct hl_dwarf_unit *skeleton)
-{
-	for (size_t i = 2; i < b->dwarf.n_files; i++)
-		for (size_t k = 0; k < b->dwarf.files[i]->n_units; k++) {
-			struct hl_dwarf_unit *unit = &b->dwarf.files[i]->units[k];
-
-			if (unit->has_dwo_id && unit->dwo_id == skeleton->dwo_id &&
-			    unit->tag == DW_TAG_compile_unit)
-				return unit;
-		}
-	return NULL;
 }
 
 /* A split unit counts its files in a table of its own, if it has one. */

@@ -52,6 +52,10 @@ struct hl_inlines_builder {
 	size_t strings_len, strings_cap;
 	struct hl_index string_index; /* by offset */
 
+	struct hl_index split_index; /* of `splits`, by id */
+	struct hl_dwarf_unit **splits;
+	size_t n_splits, cap_splits;
+
 	struct hl_known_name {
 		uint64_t key;
 		uint32_t string;

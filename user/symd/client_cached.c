@@ -87,12 +87,13 @@ static int add_kept_lines(struct hl_symd *symd, uint32_t file, const uint8_t *by
 	return hl_symd_add_lines(symd, file, fd, ret, NULL);
 }
 
-/* The content of all that symd has of @file; what is not known is asked, once. */
-static int content_given(struct hl_symd *symd, uint32_t file, uint8_t ret[HL_SYMD_CONTENT_ID],
-			 struct hl_err *err)
+/* The content of all that symd has of @file, and of @package; what is not known is asked, once. */
+static int content_given(struct hl_symd *symd, struct hl_cache *cache, uint32_t file, int package,
+			 uint8_t ret[HL_SYMD_CONTENT_ID], struct hl_err *err)
 {
 	struct hl_symd_content *content = hl_symd_content_of(symd, file);
 	int r = content ? 0 : hl_err_errno(err, -ENOMEM, "file %u", file);
+	uint8_t more[HL_SYMD_CONTENT_ID];
 
 	if (r == 0 && !content->known)
 		r = ask_content(symd, file, -1, content->id, err);
@@ -100,17 +101,22 @@ static int content_given(struct hl_symd *symd, uint32_t file, uint8_t ret[HL_SYM
 		return r;
 	content->known = true;
 	memcpy(ret, content->id, sizeof(content->id));
-	return 0;
+	if (package < 0)
+		return 0;
+	r = hl_symd_find_content(symd, cache, file, package, more, err);
+	if (r == 0)
+		hl_symd_combine(ret, more, ret);
+	return r;
 }
 
-int hl_symd_restore_lines(struct hl_symd *symd, struct hl_cache *cache, uint32_t file,
+int hl_symd_restore_lines(struct hl_symd *symd, struct hl_cache *cache, uint32_t file, int package,
 			  struct hl_symd_lines *ret, struct hl_err *err)
 {
 	_cleanup_free_ uint8_t *bytes = NULL;
 	uint8_t id[HL_SYMD_CONTENT_ID];
 	size_t len;
 
-	if (!cache || content_given(symd, file, id, NULL) < 0 ||
+	if (!cache || content_given(symd, cache, file, package, id, NULL) < 0 ||
 	    hl_cache_load(cache, HL_CACHE_LINES, id, &bytes, &len) < 0)
 		return -ENOENT;
 	if (len == 0)
@@ -121,7 +127,7 @@ int hl_symd_restore_lines(struct hl_symd *symd, struct hl_cache *cache, uint32_t
 	return -ENOENT;
 }
 
-int hl_symd_lines_cached(struct hl_symd *symd, struct hl_cache *cache, uint32_t file, int fd,
+int hl_symd_lines_cached(struct hl_symd *symd, struct hl_cache *cache, uint32_t file, int fd, int package,
 			 const struct hl_symd_lines_limits *limits, struct hl_symd_lines *ret,
 			 struct hl_err *err)
 {
@@ -129,10 +135,10 @@ int hl_symd_lines_cached(struct hl_symd *symd, struct hl_cache *cache, uint32_t 
 	uint8_t id[HL_SYMD_CONTENT_ID];
 	int r;
 
-	r = hl_symd_restore_lines(symd, cache, file, ret, err);
+	r = hl_symd_restore_lines(symd, cache, file, package, ret, err);
 	if (r != -ENOENT)
 		return r;
-	if (!cache || content_given(symd, file, id, err) < 0)
+	if (!cache || content_given(symd, cache, file, package, id, err) < 0)
 		return hl_symd_lines(symd, file, fd, limits, ret, NULL, err);
 	r = hl_symd_lines(symd, file, fd, limits, ret, &bytes, err);
 	/* What is lacking is counted by who reads it: a table that lacks something is made again. */

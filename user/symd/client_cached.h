@@ -25,14 +25,17 @@ int hl_symd_add_debug_cached(struct hl_symd *symd, struct hl_cache *cache, uint3
 			     const struct hl_symd_file *about, int fd, struct hl_err *err);
 
 /*
- * As hl_symd_lines() without its table. Only for files that want no others besides their debug file, since the
- * content of those would have to be part of the key.
+ * As hl_symd_lines() without its table. @package: the .dwp file, which symd has too, or -1. Only for files that want
+ * no others besides that and their debug file, since the content of those would have to be part of the key.
  */
-int hl_symd_lines_cached(struct hl_symd *symd, struct hl_cache *cache, uint32_t file, int fd,
+int hl_symd_lines_cached(struct hl_symd *symd, struct hl_cache *cache, uint32_t file, int fd, int package,
 			 const struct hl_symd_lines_limits *limits, struct hl_symd_lines *ret,
 			 struct hl_err *err);
-/* The same if it was made before: 0, or -ENODATA for a file without debug information. Else -ENOENT. */
-int hl_symd_restore_lines(struct hl_symd *symd, struct hl_cache *cache, uint32_t file,
+/*
+ * The same if it was made before, by a file with that @package, which symd need not have. 0, or -ENODATA for a file
+ * without debug information. Else -ENOENT.
+ */
+int hl_symd_restore_lines(struct hl_symd *symd, struct hl_cache *cache, uint32_t file, int package,
 			  struct hl_symd_lines *ret, struct hl_err *err);
 
 #endif

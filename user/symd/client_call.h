@@ -44,6 +44,9 @@ struct hl_symd_content {
 };
 /* NULL: no memory. Lives until the next call of this. */
 struct hl_symd_content *hl_symd_content_of(struct hl_symd *symd, uint32_t file);
+/* Names the content of a file together with that of another that belongs to it. @ret may be one of them. */
+void hl_symd_combine(const uint8_t file[HL_SYMD_CONTENT_ID], const uint8_t other[HL_SYMD_CONTENT_ID],
+		     uint8_t ret[HL_SYMD_CONTENT_ID]);
 /* The content of the file at @fd, which is not read again as long as it has not changed. 0 or -errno. */
 int hl_symd_find_content(struct hl_symd *symd, struct hl_cache *cache, uint32_t file, int fd,
 			 uint8_t ret[HL_SYMD_CONTENT_ID], struct hl_err *err);

@@ -14,14 +14,14 @@
 #include "symd/client_cache.h"
 #include "symd/client_call.h"
 
-/* Names the content of a file together with that of its debug file. */
-static void combine(const uint8_t file[16], const uint8_t debug[16], uint8_t ret[16])
+void hl_symd_combine(const uint8_t file[HL_SYMD_CONTENT_ID], const uint8_t other[HL_SYMD_CONTENT_ID],
+		     uint8_t ret[HL_SYMD_CONTENT_ID])
 {
-	uint8_t both[32];
+	uint8_t both[2 * HL_SYMD_CONTENT_ID];
 	struct hl_id id;
 
-	memcpy(both, file, 16);
-	memcpy(both + 16, debug, 16);
+	memcpy(both, file, HL_SYMD_CONTENT_ID);
+	memcpy(both + HL_SYMD_CONTENT_ID, other, HL_SYMD_CONTENT_ID);
 	id = hl_id_of(both, sizeof(both));
 	memcpy(ret, &id, sizeof(id));
 }
@@ -153,7 +153,7 @@ int hl_symd_add_debug_cached(struct hl_symd *symd, struct hl_cache *cache, uint3
 	memcpy(own, content->id, sizeof(own));
 	if (hl_symd_find_content(symd, cache, file, fd, debug, err) < 0)
 		return hl_symd_add_debug(symd, file, fd, err);
-	combine(own, debug, id);
+	hl_symd_combine(own, debug, id);
 	r = restore_debug(symd, cache, file, fd, id);
 	if (r == -ESTALE)
 		return hl_err_set(err, r, "the debug file of file %u is of another build", file);
