@@ -2,8 +2,9 @@
 /* needs: base profile store */
 /*
  * store [STORE [HOURS]]: what a day of samples takes. Windows that an agent wrote (to STORE; without it, one runs
- * for a minute at 99 Hz beside a steady load) are written again and again, as many as HOURS (24) have, and
- * reports are made of them. Needs root where an agent is to run.
+ * for a minute at 99 Hz, first beside a steady load, then beside a compiler) are written again and again, as many
+ * as HOURS (24) have, each time with other processes where processes came and went; the day is rewritten as the
+ * agent does at night, and reports are made of it before and after. Needs root where an agent is to run.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -17,7 +18,7 @@
 
 #include "base/clock.h"
 #include "profile/profile.h"
-#include "store/batch.h"
+#include "store/batch_rows.h"
 #include "store/reading.h"
 #include "store/store.h"
 
@@ -29,6 +30,7 @@ enum { MAX_WINDOWS = 360, MAX_DEPTH = 1024 };
 static struct window {
 	struct hl_batch *batch;
 	struct hl_reading *reading; /* whose header it has */
+	bool *comes_and_goes;       /* by owner */
 } windows[MAX_WINDOWS];
 static int n_windows;
 static const char *build = "build";
@@ -61,9 +63,39 @@ static void run(struct rusage *usage, const char *fmt, ...)
 
 /* ---- windows of an agent ------------------------------------------------------------------------------- */
 
-/* A stack of a finished profile, without the frames that stand for its owner. */
+/* Owners of the window that is read: their roots are called by number. */
+static struct {
+	struct hl_batch *batch;
+	struct hl_owner items[65536];
+	int n;
+} owners;
+
+static const char *copy(const char *text)
+{
+	return text ? strdup(text) : NULL;
+}
+
+static int number_owner(void *ctx, const struct hl_owner *owner, hl_root_push_fn push, void *push_ctx)
+{
+	struct hl_owner *kept = &owners.items[owners.n];
+	char name[16];
+
+	if (owners.n == 65536)
+		die("too many processes");
+	*kept = *owner;
+	kept->process = copy(owner->process);
+	kept->thread = copy(owner->thread);
+	kept->service = copy(owner->service);
+	kept->exe = copy(owner->exe);
+	if (owner->cgroup)
+		kept->cgroup = hl_batch_cgroup(owners.batch, owner->cgroup);
+	(void)snprintf(name, sizeof(name), "%d", owners.n++);
+	return push(push_ctx, name, strlen(name));
+}
+
+/* A stack of a finished profile, without the frame that stands for its owner. */
 static size_t stack_of(const struct hl_profile *p, struct hl_profile *into, uint32_t node, uint32_t *frames,
-		       struct hl_owner *owner)
+		       const struct hl_owner **owner)
 {
 	uint32_t n, path[MAX_DEPTH], depth = 0;
 	const struct hl_node *nodes = hl_profile_nodes(p, &n);
@@ -74,12 +106,9 @@ static size_t stack_of(const struct hl_profile *p, struct hl_profile *into, uint
 	while (depth) {
 		const struct hl_frame *f = hl_profile_get_frame(p, path[--depth]);
 
-		if (f->kind == HL_FRAME_ROOT) {
-			owner->process = owner->thread = f->name;
-			owner->pid = (uint32_t)hl_hash(f->name, f->name_len, 0) & 0xffff;
-			continue;
-		}
-		if (hl_profile_frame(into, f, &frames[len++]))
+		if (f->kind == HL_FRAME_ROOT)
+			*owner = &owners.items[atoi(f->name)];
+		else if (hl_profile_frame(into, f, &frames[len++]))
 			die("no memory");
 	}
 	return len;
@@ -87,7 +116,9 @@ static size_t stack_of(const struct hl_profile *p, struct hl_profile *into, uint
 
 static void take_window(const char *store, uint64_t start_ns)
 {
-	struct hl_store_query query = { .since_ns = start_ns, .until_ns = start_ns + 1 };
+	struct hl_store_query query = {
+		.since_ns = start_ns, .until_ns = start_ns + 1, .root = number_owner, .pids = true
+	};
 	struct window *w = &windows[n_windows];
 	const struct hl_profile *p;
 	const struct hl_node *nodes;
@@ -95,7 +126,8 @@ static void take_window(const char *store, uint64_t start_ns)
 	uint32_t n;
 
 	w->reading = hl_reading_new(&query);
-	w->batch = hl_batch_new();
+	w->batch = owners.batch = hl_batch_new();
+	owners.n = 0;
 	if (!w->reading || !w->batch || hl_reading_add(w->reading, store, &err) ||
 	    hl_reading_finish(w->reading, &err)) {
 		hl_reading_free(w->reading);
@@ -106,31 +138,68 @@ static void take_window(const char *store, uint64_t start_ns)
 	nodes = hl_profile_nodes(p, &n);
 	for (uint32_t i = 1; i < n; i++) {
 		uint32_t frames[MAX_DEPTH];
-		struct hl_owner owner = { .process = "", .thread = "" };
+		const struct hl_owner *owner = &owners.items[0];
 		size_t len;
 
 		if (!nodes[i].self)
 			continue;
 		len = stack_of(p, hl_batch_profile(w->batch), i, frames, &owner);
-		if (hl_batch_add(w->batch, &owner, frames, len, nodes[i].self, nodes[i].self_weight))
+		if (hl_batch_add(w->batch, owner, frames, len, nodes[i].self, nodes[i].self_weight))
 			die("no memory");
 	}
 	n_windows++;
 }
 
-/* All whole windows of ten seconds of the last hour. */
+static bool has_owner(const struct window *w, const struct hl_owner *owner)
+{
+	for (size_t i = 0; i < w->batch->n_owners; i++)
+		if (w->batch->owners[i].pid == owner->pid &&
+		    w->batch->owners[i].started_ns == owner->started_ns)
+			return true;
+	return false;
+}
+
+/* Which processes are in fewer than half of all windows. */
+static void find_passing(void)
+{
+	for (int i = 0; i < n_windows; i++) {
+		struct window *w = &windows[i];
+
+		w->comes_and_goes = calloc(w->batch->n_owners + 1, sizeof(bool));
+		for (size_t k = 0; k < w->batch->n_owners; k++) {
+			int in = 0;
+
+			for (int j = 0; j < n_windows; j++)
+				in += has_owner(&windows[j], &w->batch->owners[k]);
+			w->comes_and_goes[k] =
+				w->batch->owners[k].kind == HL_OWNER_PROCESS && 2 * in < n_windows;
+		}
+	}
+}
+
+/* All whole windows of ten seconds of the last two hours. */
 static void take_windows(const char *store)
 {
 	uint64_t now = hl_realtime_ns() / (10 * S) * (10 * S);
 
-	for (uint64_t at = now - 3600 * S; at < now && n_windows < MAX_WINDOWS; at += 10 * S)
+	n_windows = 0;
+	for (uint64_t at = now - 7200 * S; at < now && n_windows < MAX_WINDOWS; at += 10 * S)
 		take_window(store, at);
 	if (!n_windows)
 		die("the store has no windows of ten seconds that start at multiples of ten in the last "
-		    "hour");
+		    "two hours");
+	find_passing();
 }
 
 /* ---- a day of them ------------------------------------------------------------------------------------- */
+
+/* Another process, for one that is met again a while later. */
+static void renew_passing(struct window *w)
+{
+	for (size_t i = 0; i < w->batch->n_owners; i++)
+		if (w->comes_and_goes[i])
+			w->batch->owners[i].started_ns += 60 * S;
+}
 
 static uint64_t write_day(const char *dir, int hours)
 {
@@ -143,7 +212,7 @@ static uint64_t write_day(const char *dir, int hours)
 	if (hl_store_open(dir, &none, &store, &err))
 		die(err.text);
 	for (int i = 0; i < total; i++) {
-		const struct window *w = &windows[i % n_windows];
+		struct window *w = &windows[i % n_windows];
 		struct hl_profile_meta meta = *hl_profile_meta(hl_reading_profile(w->reading));
 
 		meta.start_ns = DAY + (uint64_t)i * 10 * S;
@@ -152,6 +221,7 @@ static uint64_t write_day(const char *dir, int hours)
 		if (hl_store_write(store, &meta, w->batch, &err))
 			die(err.text);
 		samples += hl_batch_samples(w->batch);
+		renew_passing(w);
 	}
 	hl_store_close(store);
 	printf("written                %6.2f ms a window\n",
@@ -159,61 +229,111 @@ static uint64_t write_day(const char *dir, int hours)
 	return samples;
 }
 
-static void report(const char *dir, const char *what, uint64_t since_s, uint64_t length_s)
+static void report(const char *dir, const char *what, uint64_t since_s, uint64_t length_s, const char *more)
 {
 	uint64_t start = hl_monotonic_ns();
 	struct rusage usage;
 
-	run(&usage, "exec %s/hotleaf report --store %s --since @%llu --until @%llu -o %s/out.html", build,
+	run(&usage, "exec %s/hotleaf report --store %s --since @%llu --until @%llu -o %s/out.html %s", build,
 	    dir, (unsigned long long)(DAY / S + since_s), (unsigned long long)(DAY / S + since_s + length_s),
-	    dir);
-	printf("report of %-12s %6.2f s  %6.1f MB RSS\n", what, (double)(hl_monotonic_ns() - start) / 1e9,
+	    dir, more);
+	printf("  report of %-16s %6.2f s  %6.1f MB RSS\n", what, (double)(hl_monotonic_ns() - start) / 1e9,
 	       (double)usage.ru_maxrss / 1e3);
+}
+
+static void measure(const char *dir, int hours, uint64_t samples, const char *what)
+{
+	uint64_t middle = (uint64_t)(hours / 2) * 3600;
+	char path[64];
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "%s/2024-02-28.db", dir);
+	if (stat(path, &st))
+		die("no day was written");
+	printf("%-22s %6.2f bytes a sample, %.1f MB\n", what, (double)st.st_size / (double)samples,
+	       (double)st.st_size / 1e6);
+	report(dir, "all", 0, (uint64_t)hours * 3600, "");
+	report(dir, "one hour", middle, 3600, "");
+	report(dir, "an odd hour", middle + 1230, 3600, "");
+	/* The process that any host has. */
+	report(dir, "one of an hour", middle, 3600, "--where process=hotleaf");
+	report(dir, "one of all", 0, (uint64_t)hours * 3600, "--where process=hotleaf");
+}
+
+static void rewrite(const char *dir, const char *keep)
+{
+	uint64_t start = hl_monotonic_ns();
+	struct rusage usage;
+
+	run(&usage, "exec %s/hotleaf store rewrite --store %s %s", build, dir, keep);
+	printf("rewritten in           %6.2f s, %.2f s of CPU time, %.1f MB RSS\n",
+	       (double)(hl_monotonic_ns() - start) / 1e9,
+	       (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6,
+	       (double)usage.ru_maxrss / 1e3);
+}
+
+static void bench(const char *dir, const char *source, const char *name, int hours)
+{
+	struct rusage usage;
+	uint64_t samples;
+	size_t rows = 0;
+	char path[64];
+
+	take_windows(source);
+	for (int i = 0; i < n_windows; i++)
+		rows += windows[i].batch->n_rows;
+	(void)snprintf(path, sizeof(path), "%s/day", dir);
+	printf("\n%s: %d h of %d windows, %zu distinct samples in each\n", name, hours, n_windows,
+	       rows / (size_t)n_windows);
+	samples = write_day(path, hours);
+	measure(path, hours, samples, "as written");
+	rewrite(path, "--keep-windows 1d --keep-minutes 36500d");
+	measure(path, hours, samples, "by minutes");
+	rewrite(path, "--keep-windows 1d --keep-minutes 1d");
+	measure(path, hours, samples, "by hours");
+	run(&usage, "rm -r %s", path);
+}
+
+/* Lets an agent write to @store beside @load, a command for the shell. */
+static void record(const char *store, const char *load)
+{
+	struct rusage usage;
+
+	run(&usage,
+	    "%s & timeout -s TERM 73 %s/hotleaf agent -F 99 -e cpu-clock --store %s; test $? = 124; kill $!; "
+	    "wait",
+	    load, build, store);
 }
 
 int main(int argc, char **argv)
 {
-	char dir[] = "/tmp/hl-bench-store-XXXXXX", source[64], path[64];
-	int hours = argc > 2 ? atoi(argv[2]) : 24, rows = 0;
+	char dir[] = "/tmp/hl-bench-store-XXXXXX", source[64], load[256];
+	int hours = argc > 2 ? atoi(argv[2]) : 24;
 	struct rusage usage;
-	uint64_t samples;
-	struct stat st;
 
 	if (getenv("O"))
 		build = getenv("O");
 	if (!mkdtemp(dir) || hours < 1 || hours > 24)
 		die("no temporary directory, or hours not from 1 to 24");
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
-	(void)snprintf(source, sizeof(source), "%s/agent", dir);
-	if (argc > 1)
-		take_windows(argv[1]);
-	else
-		run(&usage,
-		    "for i in $(seq $(nproc)); do %s/tests/workload/load 75 >/dev/null & done;"
-		    "timeout -s TERM 73 %s/hotleaf agent -F 99 -e cpu-clock --store %s; test $? = 124",
-		    build, build, source);
-	if (argc <= 1)
-		take_windows(source);
-	for (int i = 0; i < n_windows; i++) {
-		uint32_t n, live = 0;
-		const struct hl_node *nodes = hl_profile_nodes(hl_reading_profile(windows[i].reading), &n);
-
-		for (uint32_t k = 0; k < n; k++)
-			live += nodes[k].self > 0;
-		rows += (int)live;
+	if (argc > 1) {
+		bench(dir, argv[1], argv[1], hours);
+	} else {
+		(void)snprintf(source, sizeof(source), "%s/steady", dir);
+		(void)snprintf(load, sizeof(load),
+			       "timeout 80 sh -c 'for i in 1 2; do %s/tests/workload/load 78 "
+			       ">/dev/null & done; wait'",
+			       build);
+		record(source, load);
+		bench(dir, source, "steady", hours);
+		(void)snprintf(source, sizeof(source), "%s/compile", dir);
+		(void)snprintf(load, sizeof(load),
+			       "timeout 80 sh -c 'while make -B -j2 O=%s/built all; do :; done' "
+			       ">/dev/null 2>&1",
+			       dir);
+		record(source, load);
+		bench(dir, source, "compile", hours);
 	}
-	(void)snprintf(path, sizeof(path), "%s/day", dir);
-	samples = write_day(path, hours);
-	(void)snprintf(path, sizeof(path), "%s/day/2024-02-28.db", dir);
-	if (stat(path, &st))
-		die("no day was written");
-	printf("%d h of %d windows      %llu samples, %d distinct in a window\n", hours, n_windows,
-	       (unsigned long long)samples, rows / n_windows);
-	printf("stored                 %6.2f bytes a sample, %.1f MB\n", (double)st.st_size / (double)samples,
-	       (double)st.st_size / 1e6);
-	(void)snprintf(path, sizeof(path), "%s/day", dir);
-	report(path, "all", 0, (uint64_t)hours * 3600);
-	report(path, "one hour", (uint64_t)(hours / 2) * 3600, 3600);
 	run(&usage, "rm -r %s", dir);
 	return 0;
 }

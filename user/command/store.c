@@ -9,6 +9,7 @@
 #include "command/store_options.h"
 #include "store/days.h"
 #include "store/inspect.h"
+#include "store/rewrite.h"
 
 struct store {
 	struct hl_settings settings;
@@ -91,31 +92,40 @@ static int prune(const struct store *c, struct hl_err *err)
 	return hl_days_prune(c->dir, &c->limits, hl_realtime_ns(), &removed, err);
 }
 
+static int rewrite(const struct store *c, struct hl_err *err)
+{
+	unsigned int rewritten;
+
+	return hl_store_rewrite(c->dir, &c->limits, hl_realtime_ns(), &rewritten, err);
+}
+
 static int run_store(void *config, char **rest, struct hl_err *err)
 {
 	static const struct {
 		const char *name;
 		int (*run)(const struct store *c, struct hl_err *err);
-	} actions[] = { { "list", list }, { "check", check }, { "prune", prune } };
+	} actions[] = { { "list", list }, { "check", check }, { "prune", prune }, { "rewrite", rewrite } };
 
 	for (size_t i = 0; rest[0] && i < sizeof(actions) / sizeof(actions[0]); i++)
 		if (strcmp(rest[0], actions[i].name) == 0)
 			return actions[i].run(config, err);
 	if (rest[0])
-		return hl_usage(err, "there is no \"hotleaf store %s\"; there are: list, check, prune",
+		return hl_usage(err,
+				"there is no \"hotleaf store %s\"; there are: list, check, prune, rewrite",
 				rest[0]);
-	return hl_usage(err, "\"hotleaf store\" needs one of: list, check, prune");
+	return hl_usage(err, "\"hotleaf store\" needs one of: list, check, prune, rewrite");
 }
 
 const struct hl_command hl_command_store = {
 	.name = "store",
-	.summary = "list, check or prune what an agent keeps",
+	.summary = "list, check, prune or rewrite what an agent keeps",
 	.usage = "ACTION [OPTION…]",
 	.description = "ACTION list: a line for each file, with its range, windows and samples.\n"
 		       "check: the same after reading all that a report would read; status 1 if something is "
 		       "damaged.\n"
 		       "prune: removes the oldest days as an agent with these limits would; it never touches "
-		       "today's.",
+		       "today's.\n"
+		       "rewrite: sums the windows of old days up, likewise.",
 	.options = options,
 	.n_options = sizeof(options) / sizeof(options[0]),
 	.config_size = sizeof(struct store),

@@ -19,7 +19,13 @@
 	  .help = "beyond it the oldest days are removed, then writing pauses" },  \
 	{ "min-free", 0, HL_BYTES(config, member.min_free), .max = UINT64_C(1) << 50,  \
 	  .default_text = "1G", .metavar = "BYTES",  \
-	  .help = "as much is left free in the file system, likewise" }
+	  .help = "as much is left free in the file system, likewise" },  \
+	{ "keep-windows", 0, HL_SECONDS(config, member.windows_ns), .max = 36500 * (86400 * HL_SECOND_NS),  \
+	  .default_text = "1d", .metavar = "SECONDS",  \
+	  .help = "how long after its end a day keeps its windows; then it is rewritten in minutes; 0: always" },  \
+	{ "keep-minutes", 0, HL_SECONDS(config, member.minutes_ns), .max = 36500 * (86400 * HL_SECOND_NS),  \
+	  .default_text = "14d", .metavar = "SECONDS",  \
+	  .help = "how long it keeps minutes; then it is rewritten in hours; 0: always" }
 /* clang-format on */
 
 #endif

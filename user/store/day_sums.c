@@ -9,9 +9,9 @@
 static const uint64_t lengths_ns[] = { 0, UINT64_C(60000000000), UINT64_C(3600000000000) };
 enum { N_LEVELS = sizeof(lengths_ns) / sizeof(lengths_ns[0]) };
 
-/* Spans of a level, ?1, of its length, ?2, from ?3 to ?4, that have windows one level below and no sum. */
+/* Spans of a level, ?1, of its length, ?2, from ?3 to ?4, that have windows of level ?5 and no sum. */
 static const char lacking[] =
-	"SELECT DISTINCT source, start / ?2 * ?2 FROM windows AS w WHERE level = ?1 - 1 AND start >= ?3 AND"
+	"SELECT DISTINCT source, start / ?2 * ?2 FROM windows AS w WHERE level = ?5 AND start >= ?3 AND"
 	" start < ?4 AND NOT EXISTS (SELECT 1 FROM windows AS s WHERE s.level = ?1 AND s.source = w.source "
 	"AND"
 	" s.start = w.start / ?2 * ?2)";
@@ -87,12 +87,18 @@ static void take_totals(const struct hl_query *q, struct stored_window *w)
 	w->process = hl_query_value(q, 9);
 }
 
+/* Of which level those are that are summed up. */
+static int level_below(const struct day_sums *s, int level)
+{
+	return s->hours_only ? 0 : level - 1;
+}
+
 /* Writes the sum @w, of which level, source, start and number are given. */
 static int write_sum(struct day_sums *s, struct day_put *put, struct stored_window *w, struct row_sums *sums,
 		     struct hl_err *err)
 {
-	const struct hl_value range[] = { hl_int(w->level - 1), hl_int(w->source), hl_int(w->start_ns),
-					  hl_int(w->start_ns + lengths_ns[w->level]) };
+	const struct hl_value range[] = { hl_int(level_below(s, w->level)), hl_int(w->source),
+					  hl_int(w->start_ns), hl_int(w->start_ns + lengths_ns[w->level]) };
 	int code;
 
 	row_sums_clear(sums);
@@ -121,7 +127,7 @@ static int write_level(struct day_sums *s, struct day_put *put, int level, uint6
 	int code;
 
 	hl_query_give(s->lacking, hl_int(level), hl_int(lengths_ns[level]), hl_int(s->done_ns[level]),
-		      hl_int(until_ns));
+		      hl_int(until_ns), hl_int(level_below(s, level)));
 	while ((code = hl_query_step(s->lacking, err)) == 1) {
 		struct stored_window w = { .id = *last_window + 1,
 					   .level = level,
@@ -143,7 +149,7 @@ int day_sums_write(struct day_sums *s, struct day_put *put, uint64_t now_ns, int
 {
 	int code = 0;
 
-	for (int level = 1; level < N_LEVELS && !code; level++) {
+	for (int level = s->hours_only ? 2 : 1; level < N_LEVELS && !code; level++) {
 		uint64_t until_ns = now_ns / lengths_ns[level] * lengths_ns[level];
 
 		if (until_ns <= s->done_ns[level])

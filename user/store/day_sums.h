@@ -2,6 +2,7 @@
 #ifndef HL_STORE_DAY_SUMS_H
 #define HL_STORE_DAY_SUMS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -14,6 +15,7 @@
  * not at all.
  */
 struct day_sums {
+	bool hours_only; /* set by the caller: windows are minutes already */
 	struct day_nameless nameless;
 	struct hl_query *lacking, *totals, *rows, *wrong, *drop_samples, *drop_window;
 	/* By level: all that lie before are there. */

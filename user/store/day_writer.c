@@ -155,10 +155,20 @@ static int write_gaps(struct day_writer *day, const struct hl_gap *gaps, size_t 
 	return code;
 }
 
+/* Nobody may replace the file from here to the end of the transaction: see rewrite.h. */
+static int begin(struct day_writer *day, struct hl_err *err)
+{
+	int code = hl_db_run(day->db, "BEGIN IMMEDIATE", err);
+
+	if (!code && hl_db_has_moved(day->db))
+		code = hl_err_set(err, -ESTALE, "the day was replaced");
+	return code;
+}
+
 int day_writer_write(struct day_writer *day, const struct hl_profile_meta *meta, const struct hl_batch *batch,
 		     const struct hl_gap *gaps, size_t n_gaps, struct hl_err *err)
 {
-	int code = hl_db_run(day->db, "BEGIN IMMEDIATE", err);
+	int code = begin(day, err);
 
 	if (!code)
 		code = day_sums_write(&day->sums, &day->put, meta->start_ns, &day->last_window, err);
@@ -171,7 +181,7 @@ int day_writer_write(struct day_writer *day, const struct hl_profile_meta *meta,
 
 int day_writer_gaps(struct day_writer *day, const struct hl_gap *gaps, size_t n_gaps, struct hl_err *err)
 {
-	int code = hl_db_run(day->db, "BEGIN IMMEDIATE", err);
+	int code = begin(day, err);
 
 	if (!code)
 		code = write_gaps(day, gaps, n_gaps, err);
@@ -180,7 +190,7 @@ int day_writer_gaps(struct day_writer *day, const struct hl_gap *gaps, size_t n_
 
 int day_writer_finish(struct day_writer *day, struct hl_err *err)
 {
-	int code = hl_db_run(day->db, "BEGIN IMMEDIATE", err);
+	int code = begin(day, err);
 
 	if (!code)
 		code = day_sums_write(&day->sums, &day->put, INT64_MAX, &day->last_window, err);

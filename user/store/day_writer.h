@@ -30,7 +30,8 @@ int day_writer_open(const char *path, struct day_writer **ret, struct hl_err *er
 void day_writer_close(struct day_writer *day, bool whole);
 
 /*
- * Writes a window with its samples and @gaps in one transaction. 0 or -errno: then nothing of it is there, and
+ * Writes a window with its samples and @gaps in one transaction. 0; -ESTALE: its file has another name now, or
+ * none; or -errno: then nothing of it is there, and
  * the day must be closed.
  */
 int day_writer_write(struct day_writer *day, const struct hl_profile_meta *meta, const struct hl_batch *batch,

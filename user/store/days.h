@@ -35,6 +35,8 @@ struct hl_store_limits {
 	uint64_t max_age_ns; /* of the end of a day */
 	uint64_t max_bytes;  /* of all files together */
 	uint64_t min_free;   /* bytes free in the file system */
+	/* How long after its end a day has windows as they were measured, and then those of minutes; see rewrite.h. */
+	uint64_t windows_ns, minutes_ns;
 };
 
 /*

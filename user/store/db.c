@@ -86,6 +86,14 @@ void hl_db_close(struct hl_db *db)
 	free(db);
 }
 
+bool hl_db_has_moved(const struct hl_db *db)
+{
+	int moved = 0;
+
+	(void)sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+	return moved;
+}
+
 int hl_db_run(struct hl_db *db, const char *sql, struct hl_err *err)
 {
 	int code = sqlite3_exec(db->handle, sql, NULL, NULL, NULL);

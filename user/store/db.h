@@ -25,6 +25,9 @@ int hl_db_open(const char *path, enum hl_db_mode mode, struct hl_db **ret, struc
 void hl_db_close(struct hl_db *db);
 HL_DEFINE_CLEANUP(struct hl_db, hl_db_close)
 
+/* Whether its file has another name now, or none: what is written to it is lost. */
+bool hl_db_has_moved(const struct hl_db *db);
+
 /* Runs all statements of @sql. 0 or -errno. */
 int hl_db_run(struct hl_db *db, const char *sql, struct hl_err *err);
 /* The integer that @sql gives; @ret is left alone if it gives no row. 0 or -errno. */

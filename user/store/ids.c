@@ -11,7 +11,7 @@
 #include "store/rows.h"
 
 /* Of a table, and of nodes: 6 and 16 MB at most. Numbers end where they would not fit 32 bits. */
-enum { MAX_ROWS = 1 << 17, MAX_NODES = 1 << 19 };
+enum { MAX_ROWS = 1 << 17, MAX_NODES = 1 << 19, ALL = 1 << 28 };
 #define MAX_ID UINT32_C(0xfffffff0)
 
 struct known_row {
@@ -23,6 +23,7 @@ struct table {
 	struct hl_index index; /* into rows */
 	struct known_row *rows;
 	size_t n, cap;
+	size_t limit; /* of what is remembered */
 	struct hl_query *insert;
 	uint32_t last;
 };
@@ -32,6 +33,7 @@ struct hl_ids {
 	struct hl_index nodes; /* its positions are the nodes' numbers */
 	struct hl_query *insert_node;
 	uint32_t last_node;
+	size_t node_limit;
 	struct hl_str text; /* room to build a key in */
 };
 
@@ -51,11 +53,11 @@ static int remember(struct table *t, struct hl_id key, uint32_t id)
 {
 	int code;
 
-	if (t->n >= MAX_ROWS) {
+	if (t->n >= t->limit) {
 		hl_index_clear(&t->index);
 		t->n = 0;
 	}
-	code = hl_grow(&t->rows, &t->cap, t->n + 1, sizeof(*t->rows), MAX_ROWS);
+	code = hl_grow(&t->rows, &t->cap, t->n + 1, sizeof(*t->rows), ALL);
 	if (!code)
 		code = hl_index_add(&t->index, key.lo, (uint32_t)t->n);
 	if (!code)
@@ -75,7 +77,7 @@ static uint64_t node_key(uint32_t parent, uint32_t frame)
 
 static int remember_node(struct hl_ids *ids, uint32_t parent, uint32_t frame, uint32_t id)
 {
-	if (ids->nodes.used >= MAX_NODES)
+	if (ids->nodes.used >= ids->node_limit)
 		hl_index_clear(&ids->nodes);
 	return hl_index_add(&ids->nodes, node_key(parent, frame), id);
 }
@@ -126,6 +128,18 @@ static int load_nodes(struct hl_ids *ids, struct hl_db *db, struct hl_err *err)
 	return code;
 }
 
+static void set_limits(struct hl_ids *ids, size_t rows, size_t nodes)
+{
+	for (unsigned int i = 0; i < HL_N_INTERNED; i++)
+		ids->tables[i].limit = rows;
+	ids->node_limit = nodes;
+}
+
+void hl_ids_keep_all(struct hl_ids *ids)
+{
+	set_limits(ids, ALL, ALL);
+}
+
 int hl_ids_new(struct hl_db *db, struct hl_ids **ret, struct hl_err *err)
 {
 	struct hl_ids *ids = calloc(1, sizeof(*ids));
@@ -133,6 +147,7 @@ int hl_ids_new(struct hl_db *db, struct hl_ids **ret, struct hl_err *err)
 
 	if (!ids)
 		return hl_err_set(err, -ENOMEM, "no memory for the rows of a day");
+	set_limits(ids, MAX_ROWS, MAX_NODES);
 	for (unsigned int i = 0; i < HL_N_INTERNED && !code; i++)
 		code = load_table(ids, db, i, err);
 	if (!code)

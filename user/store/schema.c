@@ -33,6 +33,8 @@ const struct hl_table_shape hl_tables[HL_N_TABLES] = {
 /* clang-format off */
 #define CHECKSUM "checksum INT NOT NULL);"
 static const char tables[] =
+	/* span: nanoseconds to which windows were summed; without it they are as they were measured. */
+	"CREATE TABLE facts(name TEXT PRIMARY KEY, value INT NOT NULL) WITHOUT ROWID;"
 	/* Who measured what. */
 	"CREATE TABLE sources(id INTEGER PRIMARY KEY, host TEXT NOT NULL, kernel TEXT NOT NULL,"
 	" version TEXT NOT NULL, decoders TEXT NOT NULL, event TEXT NOT NULL, unit TEXT NOT NULL,"

@@ -26,7 +26,6 @@ struct hl_store {
 	int lock_fd;
 	struct day_writer *day; /* NULL: none is open */
 	uint32_t day_number;
-	struct stat file; /* of the day, as it was opened */
 	struct hl_gap gaps[MAX_GAPS];
 	size_t n_gaps;
 	struct hl_err notice, told;
@@ -159,14 +158,6 @@ static int path_of(const struct hl_store *store, uint32_t day, struct hl_str *pa
 	return hl_str_status(path) ? hl_err_set(err, -ENOMEM, "no memory for the store '%s'", store->dir) : 0;
 }
 
-/* Whether the open day still stands under its name: who deletes it, or the store, starts a new one. */
-static bool is_still_there(const struct hl_store *store, const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && st.st_ino == store->file.st_ino && st.st_dev == store->file.st_dev;
-}
-
 static int open_day(struct hl_store *store, uint32_t day, struct hl_err *err)
 {
 	_cleanup_str_ struct hl_str path = { 0 };
@@ -176,7 +167,7 @@ static int open_day(struct hl_store *store, uint32_t day, struct hl_err *err)
 		return code;
 	if (store->day && day > store->day_number)
 		(void)day_writer_finish(store->day, NULL); /* what lacks costs a reader time, nothing else */
-	if (store->day && (day != store->day_number || !is_still_there(store, path.data)))
+	if (store->day && day != store->day_number)
 		close_day(store, /* whole= */ day > store->day_number);
 	if (store->day)
 		return 0;
@@ -187,8 +178,6 @@ static int open_day(struct hl_store *store, uint32_t day, struct hl_err *err)
 	}
 	if (!code)
 		code = day_writer_open(path.data, &store->day, err);
-	if (!code && stat(path.data, &store->file))
-		code = hl_err_errno(err, -errno, "'%s' is gone", path.data);
 	store->day_number = day;
 	return code;
 }
@@ -221,6 +210,7 @@ int hl_store_flush(struct hl_store *store, struct hl_err *err)
 	code = open_day(store, (uint32_t)(store->gaps[store->n_gaps - 1].end_ns / HL_DAY_NS), err);
 	if (!code)
 		code = day_writer_gaps(store->day, store->gaps, store->n_gaps, err);
+	/* What was deleted, or replaced, is opened anew the next time. */
 	if (code)
 		close_day(store, /* whole= */ false);
 	else
@@ -253,6 +243,8 @@ int hl_store_write(struct hl_store *store, const struct hl_profile_meta *meta, c
 	/* A store that is gone is made anew below. */
 	code = hl_days_prune(store->dir, &store->limits, meta->start_ns, &removed, err);
 	if (!code || code == -ENOENT)
+		code = try_write(store, day, meta, batch, err);
+	if (code == -ESTALE)
 		code = try_write(store, day, meta, batch, err);
 	if (code == -EBADMSG || code == -ENOTSUP) {
 		code = set_aside(store, day, code, err);

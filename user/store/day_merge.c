@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "store/day_merge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/day_copy.h"
+#include "store/day_nameless.h"
+#include "store/day_put.h"
+#include "store/day_reader.h"
+#include "store/day_sums.h"
+#include "store/ids.h"
+#include "store/row_sums.h"
+
+/* Windows follow each other without a gap; clocks are corrected by less than this at a time. */
+#define TOLERANCE_NS UINT64_C(1000000000)
+#define HOUR_NS      UINT64_C(3600000000000)
+
+enum { MAX_REMARKS = 1 << 16 };
+
+struct merge {
+	struct day_reader *from;
+	struct hl_db *to;
+	uint64_t span_ns;
+	struct hl_ids *ids;
+	struct day_copy *copy;
+	struct day_put put;
+	struct day_nameless nameless;
+	struct hl_query *samples, *losses, *notes;
+	/* Of one window of @to. */
+	struct row_sums rows;
+	struct stored_loss *loss;
+	uint32_t *note;
+	size_t n_loss, cap_loss, n_note, cap_note;
+	/* So far. */
+	int64_t last_window;
+	uint64_t n_samples, weight;
+};
+
+static int no_memory(struct hl_err *err)
+{
+	return hl_err_set(err, -ENOMEM, "no memory to rewrite a day");
+}
+
+/* ---- one window of the old day --------------------------------------------------------------------------- */
+
+static int take_samples(struct merge *m, const struct day_window *w, struct hl_err *err)
+{
+	uint64_t checksum = 0, samples = 0, count, weight;
+	uint32_t thread, node, to_thread, to_node;
+	int code;
+
+	hl_query_give(m->samples, hl_int(w->id));
+	while ((code = hl_query_step(m->samples, err)) == 1) {
+		struct hl_value told = hl_query_value(m->samples, 3);
+
+		thread = (uint32_t)hl_query_int(m->samples, 0);
+		node = (uint32_t)hl_query_int(m->samples, 1);
+		count = (uint64_t)hl_query_int(m->samples, 2);
+		weight = told.type == HL_VALUE_INT ? (uint64_t)told.number : count * w->period;
+		checksum += hl_sample_checksum(thread, node, count, weight);
+		samples += count;
+		code = day_copy_thread(m->copy, thread, &to_thread, err);
+		if (!code && m->span_ns >= HOUR_NS)
+			code = day_nameless_thread(&m->nameless, to_thread, &to_thread, err);
+		if (!code)
+			code = day_copy_node(m->copy, node, &to_node, err);
+		if (!code && row_sums_add(&m->rows, to_thread, to_node, count, weight))
+			code = no_memory(err);
+		if (code)
+			break;
+	}
+	hl_query_reset(m->samples);
+	if (!code && (checksum != w->sum || samples != w->samples))
+		code = hl_err_set(err, -EBADMSG, "its window %u has a damaged sample", w->id);
+	return code;
+}
+
+static int add_loss(struct merge *m, uint32_t reason, uint64_t samples)
+{
+	for (size_t i = 0; i < m->n_loss; i++)
+		if (m->loss[i].reason == reason) {
+			m->loss[i].samples += samples;
+			return 0;
+		}
+	if (hl_grow(&m->loss, &m->cap_loss, m->n_loss + 1, sizeof(*m->loss), MAX_REMARKS))
+		return -ENOMEM;
+	m->loss[m->n_loss++] = (struct stored_loss){ reason, samples };
+	return 0;
+}
+
+static int add_note(struct merge *m, uint32_t note)
+{
+	for (size_t i = 0; i < m->n_note; i++)
+		if (m->note[i] == note)
+			return 0;
+	if (hl_grow(&m->note, &m->cap_note, m->n_note + 1, sizeof(*m->note), MAX_REMARKS))
+		return -ENOMEM;
+	m->note[m->n_note++] = note;
+	return 0;
+}
+
+static int take_remarks(struct merge *m, const struct day_window *w, struct hl_err *err)
+{
+	uint32_t number;
+	int code;
+
+	hl_query_give(m->losses, hl_int(w->id));
+	while ((code = hl_query_step(m->losses, err)) == 1) {
+		code = hl_row_check(&m->from->room, HL_TABLE_LOSSES, m->losses, /* ret_key= */ NULL, err);
+		if (!code)
+			code = day_copy_reason(m->copy, (uint32_t)hl_query_int(m->losses, 1), &number, err);
+		if (!code && add_loss(m, number, (uint64_t)hl_query_int(m->losses, 2)))
+			code = no_memory(err);
+		if (code)
+			return code;
+	}
+	hl_query_give(m->notes, hl_int(w->id));
+	while (!code && (code = hl_query_step(m->notes, err)) == 1) {
+		code = hl_row_check(&m->from->room, HL_TABLE_WINDOW_NOTES, m->notes, /* ret_key= */ NULL,
+				    err);
+		if (!code)
+			code = day_copy_note(m->copy, (uint32_t)hl_query_int(m->notes, 1), &number, err);
+		if (!code && add_note(m, number))
+			code = no_memory(err);
+	}
+	return code;
+}
+
+/* ---- windows of the new day ------------------------------------------------------------------------------ */
+
+static void add_number(struct hl_value *sum, bool known, uint64_t more)
+{
+	if (known)
+		*sum = hl_int((sum->type == HL_VALUE_INT ? sum->number : 0) + (int64_t)more);
+}
+
+static void add_window(struct stored_window *sum, const struct day_window *w)
+{
+	if (w->start_ns + w->length_ns > sum->start_ns + sum->length_ns)
+		sum->length_ns = w->start_ns + w->length_ns - sum->start_ns;
+	sum->period = sum->period == w->period ? w->period : 0;
+	sum->samples += w->samples;
+	sum->weight += w->weight;
+	sum->expected += w->expected;
+	sum->seen += w->seen;
+	sum->idle += w->idle;
+	sum->filtered += w->filtered;
+	add_number(&sum->busy, true, w->busy_ns);
+	add_number(&sum->programs, w->programs_known, w->programs_ns);
+	add_number(&sum->process, w->process_known, w->process_ns);
+}
+
+/* How many windows from @w on, at most @n, become one. */
+static size_t count_run(const struct merge *m, const struct day_window *w, size_t n)
+{
+	uint64_t end_ns = w->start_ns + w->length_ns;
+	size_t i = 1;
+
+	for (; i < n; i++) {
+		uint64_t start_ns = w[i].start_ns;
+
+		if (w[i].source != w->source || start_ns / m->span_ns != w->start_ns / m->span_ns ||
+		    start_ns > end_ns + TOLERANCE_NS || start_ns + TOLERANCE_NS < end_ns)
+			break;
+		end_ns = start_ns + w[i].length_ns;
+	}
+	return i;
+}
+
+/* Writes @n windows of the old day as one. */
+static int write_run(struct merge *m, const struct day_window *w, size_t n, struct hl_err *err)
+{
+	struct stored_window sum = { .id = m->last_window + 1,
+				     .start_ns = w->start_ns,
+				     .period = w->period,
+				     .busy = hl_null(),
+				     .programs = hl_null(),
+				     .process = hl_null() };
+	int code = day_copy_source(m->copy, w->source + 1, &sum.source, err);
+
+	row_sums_clear(&m->rows);
+	m->n_loss = m->n_note = 0;
+	for (size_t i = 0; i < n && !code; i++) {
+		add_window(&sum, &w[i]);
+		code = take_samples(m, &w[i], err);
+		if (!code)
+			code = take_remarks(m, &w[i], err);
+	}
+	if (code)
+		return code;
+	sum.n_rows = stored_rows_sum(m->rows.rows, m->rows.n);
+	sum.rows = m->rows.rows;
+	sum.losses = m->loss;
+	sum.n_losses = m->n_loss;
+	sum.notes = m->note;
+	sum.n_notes = m->n_note;
+	m->last_window++;
+	m->n_samples += sum.samples;
+	m->weight += sum.weight;
+	return day_put_window(&m->put, &sum, err);
+}
+
+static int compare_windows(const void *a, const void *b)
+{
+	const struct day_window *x = a, *y = b;
+
+	if (x->source != y->source)
+		return x->source < y->source ? -1 : 1;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static int write_windows(struct merge *m, struct hl_err *err)
+{
+	struct day_window *windows = m->from->windows;
+	size_t n = m->from->n_windows;
+	uint64_t samples = 0, weight = 0;
+	int code = 0;
+
+	if (n)
+		qsort(windows, n, sizeof(*windows), compare_windows);
+	for (size_t i = 0, run; i < n && !code; i += run) {
+		run = count_run(m, &windows[i], n - i);
+		code = write_run(m, &windows[i], run, err);
+	}
+	for (size_t i = 0; i < n; i++) {
+		samples += windows[i].samples;
+		weight += windows[i].weight;
+	}
+	if (!code && (samples != m->n_samples || weight != m->weight))
+		code = hl_err_set(err, -EBADMSG, "its windows do not add up");
+	return code;
+}
+
+static int write_gaps(struct merge *m, struct hl_err *err)
+{
+	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
+	int code = hl_query_new(m->from->db, "SELECT * FROM gaps ORDER BY start", &query, err);
+	size_t len;
+
+	while (!code && (code = hl_query_step(query, err)) == 1) {
+		struct hl_gap gap = { .start_ns = (uint64_t)hl_query_int(query, 0),
+				      .samples = (uint64_t)hl_query_int(query, 3) };
+
+		code = hl_row_check(&m->from->room, HL_TABLE_GAPS, query, /* ret_key= */ NULL, err);
+		if (code)
+			break;
+		gap.end_ns = gap.start_ns + (uint64_t)hl_query_int(query, 1);
+		(void)snprintf(gap.reason, sizeof(gap.reason), "%s", hl_query_bytes(query, 2, &len));
+		code = day_put_gap(&m->put, &gap, err);
+	}
+	return code;
+}
+
+/* Hours of a day of minutes, so that long ranges are read fast. */
+static int write_hours(struct merge *m, struct hl_err *err)
+{
+	struct day_sums sums;
+	int code = day_sums_init(&sums, m->to, m->ids, err);
+
+	sums.hours_only = true;
+	if (!code && m->span_ns < HOUR_NS)
+		code = day_sums_write(&sums, &m->put, INT64_MAX, &m->last_window, err);
+	day_sums_done(&sums);
+	return code;
+}
+
+static int prepare(struct merge *m, struct hl_err *err)
+{
+	int code = hl_ids_new(m->to, &m->ids, err);
+
+	if (code)
+		return code;
+	hl_ids_keep_all(m->ids);
+	code = day_copy_new(m->from, m->ids, &m->copy, err);
+	if (!code)
+		code = day_put_init(&m->put, m->to, err);
+	if (!code)
+		code = day_nameless_init(&m->nameless, m->to, m->ids, err);
+	if (!code)
+		code = hl_query_new(m->from->db,
+				    "SELECT thread, node, count, weight FROM samples WHERE window = ?",
+				    &m->samples, err);
+	if (!code)
+		code = hl_query_new(m->from->db, "SELECT * FROM losses WHERE window = ?", &m->losses, err);
+	if (!code)
+		code = hl_query_new(m->from->db, "SELECT * FROM window_notes WHERE window = ?", &m->notes,
+				    err);
+	return code;
+}
+
+static void done(struct merge *m)
+{
+	hl_query_free(m->samples);
+	hl_query_free(m->losses);
+	hl_query_free(m->notes);
+	day_nameless_done(&m->nameless);
+	day_put_done(&m->put);
+	day_copy_free(m->copy);
+	hl_ids_free(m->ids);
+	row_sums_done(&m->rows);
+	free(m->loss);
+	free(m->note);
+}
+
+int day_merge(struct day_reader *from, struct hl_db *to, uint64_t span_ns, struct hl_err *err)
+{
+	struct merge m = { .from = from, .to = to, .span_ns = span_ns };
+	char fact[80];
+	int code = prepare(&m, err);
+
+	(void)snprintf(fact, sizeof(fact), "INSERT INTO facts VALUES('span', %llu)",
+		       (unsigned long long)span_ns);
+	if (!code)
+		code = hl_db_run(to, "BEGIN", err);
+	if (!code)
+		code = write_windows(&m, err);
+	if (!code)
+		code = write_gaps(&m, err);
+	if (!code)
+		code = write_hours(&m, err);
+	if (!code)
+		code = hl_db_run(to, fact, err);
+	if (!code)
+		code = hl_db_run(to, "COMMIT", err);
+	done(&m);
+	return code;
+}

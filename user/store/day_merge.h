@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HL_STORE_DAY_MERGE_H
+#define HL_STORE_DAY_MERGE_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct day_reader;
+struct hl_db;
+
+/*
+ * Writes what @from, open for reading with all its windows, holds to the new, empty day @to, whose windows follow
+ * each other within spans of @span_ns; a window never reaches over time in which there was none. From an hour on,
+ * pids are left out. 0; -EBADMSG: @from is damaged; or -errno.
+ */
+int day_merge(struct day_reader *from, struct hl_db *to, uint64_t span_ns, struct hl_err *err);
+
+#endif
