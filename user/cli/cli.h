@@ -146,7 +146,7 @@ int hl_usage(struct hl_err *err, const char *fmt, ...) __attribute__((format(pri
 int hl_settings_read_again(const struct hl_settings *settings, void *config, struct hl_arena *arena,
 			   struct hl_err *err);
 
-/* Puts before a sentence about option @name where a file gives it, if one does. Returns @code. */
+/* Puts before a sentence about option @name where a file gives it, if one does, unless @code is 0. Returns it. */
 int hl_settings_blame(const struct hl_settings *settings, const char *name, int code, struct hl_err *err);
 
 /*

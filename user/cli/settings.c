@@ -304,7 +304,7 @@ int hl_settings_blame(const struct hl_settings *settings, const char *name, int 
 	const struct hl_option *option = hl_cli_find(settings->command, name, strlen(name));
 	const char *origin = option ? settings->origins[option - settings->command->options] : NULL;
 
-	return origin ? hl_err_prefix(err, code, "%s", origin) : code;
+	return code && origin ? hl_err_prefix(err, code, "%s", origin) : code;
 }
 
 int hl_settings_read_again(const struct hl_settings *settings, void *config, struct hl_arena *arena,

@@ -68,6 +68,15 @@ static const struct hl_option options[] = {
 	{ "disabled-file", 0, HL_STRING(struct hl_agent_options, disabled), .default_text = HL_DISABLED_FILE,
 	  .metavar = "FILE", .hidden = true, .help = "while it is there, nothing is sampled" },
 	HL_HEADING("Settings"),
+	HL_HEADING("Metrics, for Prometheus"),
+	{ "metrics", 0, HL_STRING(struct hl_agent_options, metrics.address), .metavar = "ADDRESS",
+	  .help = "serve them at http://ADDRESS/metrics: PORT of 127.0.0.1, ADDRESS:PORT of loopback, or the "
+		  "path of a socket" },
+	{ "metrics-anywhere", 0, HL_FLAG(struct hl_agent_options, metrics.anywhere), .needs = "metrics",
+	  .help = "also at addresses that are not loopback: whoever reaches them reads what runs here" },
+	{ "metrics-file", 0, HL_STRING(struct hl_agent_options, metrics.file), .metavar = "FILE",
+	  .help = "write them to FILE, as /var/lib/prometheus/node-exporter/hotleaf.prom, for the textfile "
+		  "collector of node_exporter" },
 	HL_SETTINGS_ROW(struct hl_agent_options, settings),
 	{ "check-config", 0, HL_FLAG(struct hl_agent_options, check_config), .typed_only = true,
 	  .help = "only say whether the settings are right" },
@@ -78,6 +87,7 @@ struct run {
 	struct hl_plan *plan;
 	struct hl_plan *before; /* gone back to where no session begins by the new one; NULL: none */
 	sigset_t signals;
+	struct hl_metrics *metrics;
 	bool ready, end;
 	bool reload; /* was asked for */
 	bool renew;  /* the session ends for another */
@@ -132,10 +142,14 @@ static void close_window(struct run *run, struct hl_aligned when)
 	run->open.moved = hl_session_copy_moved(run->session, &refused);
 	run->open.moved_refused = refused - run->moved_refused;
 	run->open.generation = run->generation;
+	hl_metrics_add_cost(run->metrics, &run->cost, &cost, run->open.stats.tables_dropped,
+			    run->open.stats.tables_refused);
 	run->stats = now;
 	run->cost = cost;
 	run->moved_refused = refused;
 	hl_keeper_put(run->keeper, &run->open);
+	hl_metrics_set_caps(run->metrics, &run->caps);
+	hl_metrics_publish(run->metrics);
 }
 
 /* Does what the caps demand, or no longer demand. */
@@ -211,7 +225,9 @@ static void reload(struct run *run)
 	(void)snprintf(state, sizeof(state), "RELOADING=1\nMONOTONIC_USEC=%llu",
 		       (unsigned long long)(hl_monotonic_ns() / 1000));
 	(void)hl_notify(state);
-	if (hl_plan_again(run->plan, &plan, &err)) {
+	if (hl_plan_again(run->plan, &plan, &err) ||
+	    hl_metrics_set(run->metrics, &plan->options.metrics, &err)) {
+		hl_plan_free(plan, run->plan);
 		hl_log(HL_LOG_WARNING, "settings", "the settings stay as they were: %s", err.text);
 		(void)hl_notify("READY=1");
 		return;
@@ -242,6 +258,7 @@ static bool go_back(struct run *run, const struct hl_err *err)
 	hl_log(HL_LOG_WARNING, "settings", "the settings stay as they were: %s", err->text);
 	run->plan = run->before;
 	run->before = NULL;
+	(void)hl_metrics_set(run->metrics, &run->plan->options.metrics, NULL);
 	hl_plan_free(bad, run->plan);
 	return true;
 }
@@ -275,6 +292,7 @@ static int begin(struct run *run, struct hl_err *err)
 		.event = &plan->event,
 		.intel = c->syntax == HL_SYNTAX_INTEL,
 		.store = plan->store,
+		.metrics = run->metrics,
 	};
 	int code;
 
@@ -343,6 +361,8 @@ static int run_session(struct run *run, struct hl_err *err)
 		hl_align_start(&run->align, run->plan->options.window_ns, hl_realtime_ns(),
 			       hl_monotonic_ns());
 		leave_plan_before(run);
+		hl_metrics_set_sampling(run->metrics, true);
+		hl_metrics_publish(run->metrics);
 		code = sample(run, err);
 		at_end = end(run, code ? NULL : err);
 		code = code ? code : at_end;
@@ -364,6 +384,8 @@ static void stay_disabled(struct run *run)
 	(void)snprintf(reason, sizeof(reason), "disabled by '%s'", run->plan->options.disabled);
 	leave_plan_before(run);
 	(void)hl_notify("STATUS=disabled");
+	hl_metrics_set_sampling(run->metrics, false);
+	hl_metrics_publish(run->metrics);
 	while (!run->end && !run->before && is_disabled(run)) {
 		wait_a_second(run);
 		now_ns = hl_realtime_ns();
@@ -410,7 +432,7 @@ static int check_config(const struct hl_agent_options *c, struct hl_err *err)
 static int run_agent(void *config, char **rest, struct hl_err *err)
 {
 	const struct hl_agent_options *c = config;
-	struct run run = { .ready = false };
+	struct run run = { .metrics = hl_metrics_new() };
 	int code;
 
 	if (c->check_config)
@@ -421,11 +443,15 @@ static int run_agent(void *config, char **rest, struct hl_err *err)
 	(void)sigaddset(&run.signals, SIGTERM);
 	(void)sigaddset(&run.signals, SIGHUP);
 	(void)sigprocmask(SIG_BLOCK, &run.signals, NULL);
-	code = hl_plan_new(c, &run.plan, err);
+	code = run.metrics ? hl_plan_new(c, &run.plan, err) : hl_err_set(err, -ENOMEM, "no memory");
+	if (!code)
+		code = hl_settings_blame(&c->settings, "metrics",
+					 hl_metrics_set(run.metrics, &c->metrics, err), err);
 	if (!code)
 		code = run_all(&run, err);
 	hl_plan_free(run.before, run.plan);
 	hl_plan_free(run.plan, NULL);
+	hl_metrics_free(run.metrics);
 	hl_log_repeats();
 	return code;
 }

@@ -10,8 +10,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cli/cli.h"
 #include "command/header.h"
+#include "command/identity.h"
 #include "command/kernel_names.h"
+#include "command/metrics.h"
 #include "command/named_files.h"
 #include "command/privileges.h"
 #include "command/resolve.h"
@@ -102,10 +105,27 @@ static int prepare_names(struct hl_keeper *k, const struct hl_kept *kept, struct
 	return 0;
 }
 
+/* Where samples of a window go. */
+struct taking {
+	struct hl_storing storing;
+	struct hl_metrics *metrics;
+	uint64_t sample_ns; /* that one stands for; 0: its period says so */
+};
+
+static int take(void *ctx, const struct hl_sample *sample, const struct hl_identity *identity,
+		const uint32_t *frames, size_t n)
+{
+	struct taking *t = ctx;
+	uint64_t ns = t->sample_ns ? sample->count.samples * t->sample_ns : sample->count.periods;
+
+	hl_metrics_add_service(t->metrics, identity->value[HL_BY_SERVICE], ns);
+	return hl_storing_take(&t->storing, sample, identity, frames, n);
+}
+
 static int name_samples(struct hl_keeper *k, const struct hl_kept *kept, struct hl_batch *batch,
 			struct hl_resolve_counts *counts, struct hl_err *err)
 {
-	struct hl_storing storing = { .batch = batch };
+	struct taking taking = { .storing = { .batch = batch }, .metrics = k->options.metrics };
 	int code;
 	const struct hl_resolve resolve = {
 		.window = &kept->window,
@@ -122,12 +142,14 @@ static int name_samples(struct hl_keeper *k, const struct hl_kept *kept, struct 
 		.named = &k->named,
 		.cgroups = hl_session_cgroups(k->options.session),
 		.exes = hl_session_exes(k->options.session),
-		.take = hl_storing_take,
-		.take_ctx = &storing,
+		.take = take,
+		.take_ctx = &taking,
 	};
 
+	if (!k->options.event->software_clock)
+		taking.sample_ns = HL_SECOND_NS / kept->frequency;
 	code = hl_resolve_run(&resolve, hl_batch_profile(batch), counts, err);
-	hl_storing_done(&storing);
+	hl_storing_done(&taking.storing);
 	return code;
 }
 
@@ -208,9 +230,11 @@ static void keep(struct hl_keeper *k, const struct hl_kept *kept)
 	if (code) {
 		hl_store_gap(k->options.store, kept->when.start_ns, kept->when.end_ns,
 			     hl_window_total(&kept->window), err.text);
+		hl_metrics_lose_window(k->options.metrics, hl_window_total(&kept->window));
 	} else {
 		fill_header(k, kept, &counts, &header);
 		code = hl_store_write(k->options.store, &header.meta, batch, &err);
+		hl_metrics_add_window(k->options.metrics, &header.meta, code == 0);
 	}
 	tell(k, code, &err);
 }
@@ -291,6 +315,7 @@ void hl_keeper_put(struct hl_keeper *k, struct hl_kept *kept)
 			k->late.start_ns = kept->when.start_ns;
 		k->late.end_ns = kept->when.end_ns;
 		k->late_samples += hl_window_total(&kept->window);
+		hl_metrics_lose_window(k->options.metrics, hl_window_total(&kept->window));
 	}
 	(void)pthread_cond_signal(&k->changed);
 	(void)pthread_mutex_unlock(&k->lock);

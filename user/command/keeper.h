@@ -14,6 +14,7 @@
 struct hl_cache;
 struct hl_code_files;
 struct hl_event_choice;
+struct hl_metrics;
 struct hl_moved_code;
 struct hl_store;
 struct hl_symd_options;
@@ -32,6 +33,7 @@ struct hl_keeper_options {
 	const struct hl_symd_options *symd;
 	struct hl_cache *cache; /* of names; NULL: none */
 	struct hl_store *store; /* the thread's while it runs */
+	struct hl_metrics *metrics;
 };
 
 /* A window and what belongs to it. */

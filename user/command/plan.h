@@ -9,6 +9,7 @@
 #include "capture/event.h"
 #include "cli/cli.h"
 #include "command/caps.h"
+#include "command/metrics.h"
 #include "command/recording.h"
 #include "store/days.h"
 #include "symd/client.h"
@@ -25,6 +26,7 @@ struct hl_agent_options {
 	uint64_t window_ns, generation_ns;
 	struct hl_store_limits limits;
 	struct hl_caps_limits caps;
+	struct hl_metrics_options metrics;
 };
 
 /*
