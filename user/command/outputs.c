@@ -262,6 +262,14 @@ int hl_outputs_name_latest(const struct hl_outputs *outputs, struct hl_err *err)
 	return code;
 }
 
+const char *hl_outputs_path(const struct hl_outputs *outputs, size_t index, const char **ret_dir)
+{
+	if (index >= outputs->n)
+		return NULL;
+	*ret_dir = outputs->items[index].dir;
+	return outputs->items[index].path ? outputs->items[index].path : "";
+}
+
 void hl_outputs_print(const struct hl_outputs *outputs, FILE *out)
 {
 	for (size_t i = 0; i < outputs->n; i++)

@@ -42,6 +42,10 @@ bool hl_outputs_lie_elsewhere(const struct hl_outputs *outputs);
 /* What was written under a name made by its time is now called latest.FORMAT, too. 0 or -errno. */
 int hl_outputs_name_latest(const struct hl_outputs *outputs, struct hl_err *err);
 
+/* Output @index, counted from 0: the path that was written, and in @ret_dir the directory, with its slash, in which
+ * it got its name by time; "" is the current one; NULL: it was named by the user. NULL beyond the last. */
+const char *hl_outputs_path(const struct hl_outputs *outputs, size_t index, const char **ret_dir);
+
 /* Lists the names of the files written, one a line, on @out. */
 void hl_outputs_print(const struct hl_outputs *outputs, FILE *out);
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "command/command.h"
 #include "command/outputs.h"
+#include "command/reports.h"
 #include "command/selection.h"
-#include "command/store_options.h"
 #include "command/stored.h"
+#include "command/stores.h"
 #include "command/when.h"
 #include "profile/profile.h"
 #include "render/render.h"
@@ -21,6 +23,7 @@ struct report {
 	const char *since, *until, *event, *format;
 	int leaf;
 	bool pprof_insn;
+	struct hl_folder_limits limits;
 };
 
 static const char *const leaf_names[] = { "insn", "function", NULL };
@@ -49,6 +52,14 @@ static const struct hl_option options[] = {
 	  .metavar = "WHAT", .help = "what stacks end in" },
 	{ "pprof-insn", 0, HL_FLAG(struct report, pprof_insn),
 	  .help = "pb.gz: the instruction is the innermost line of its location" },
+	HL_HEADING("What is kept in a folder, -o DIR/"),
+	{ "keep-age", 0, HL_SECONDS(struct report, limits.max_age_ns), .min = HL_SECOND_NS,
+	  .max = 36500 * (86400 * HL_SECOND_NS), .metavar = "SECONDS",
+	  .help = "reports of spans that ended longer ago are removed; 7d, 12h" },
+	{ "keep-count", 0, HL_UINT(struct report, limits.max_count), .min = 1, .max = UINT32_MAX,
+	  .metavar = "N", .help = "beyond it the oldest are" },
+	{ "keep-bytes", 0, HL_BYTES(struct report, limits.max_bytes), .min = 1, .max = UINT64_C(1) << 50,
+	  .metavar = "BYTES", .help = "likewise, of all their files; 200M" },
 };
 
 static int parse_range(const struct report *c, struct hl_store_query *query, struct hl_err *err)
@@ -65,34 +76,41 @@ static int parse_range(const struct report *c, struct hl_store_query *query, str
 	return 0;
 }
 
-static int read_stores(const struct report *c, struct hl_reading *reading, struct hl_err *err)
-{
-	int code = 0;
-
-	if (!c->stores.n)
-		code = hl_reading_add(reading, HL_STORE_DIR, err);
-	for (size_t i = 0; i < c->stores.n && !code; i++)
-		code = hl_reading_add(reading, c->stores.items[i], err);
-	return code ? code : hl_reading_finish(reading, err);
-}
-
-static int report_to(struct hl_outputs *outputs, const struct report *c, const struct hl_store_query *query,
-		     struct hl_err *err)
+static int report_to(struct hl_outputs *outputs, struct hl_reports *reports, const struct report *c,
+		     const struct hl_store_query *query, struct hl_err *err)
 {
 	const struct hl_render_options render = { .instruction_lines = c->pprof_insn };
-	_cleanup_(hl_reading_freep) struct hl_reading *reading = hl_reading_new(query);
+	struct hl_reports_source source = { .stores = &c->stores, .query = query, .limits = c->limits };
+	_cleanup_(hl_reading_freep) struct hl_reading *reading = NULL;
 	const struct hl_profile_meta *meta;
-	int code;
+	int code = hl_stores_read(&c->stores, query, &reading, err);
 
-	if (!reading)
-		return hl_err_set(err, -ENOMEM, "no memory for the report");
-	code = read_stores(c, reading, err);
 	if (code)
 		return code;
-	meta = hl_profile_meta(hl_reading_profile(reading));
-	code = hl_outputs_write(outputs, hl_reading_profile(reading), &render, meta->start_ns,
+	source.profile = hl_reading_profile(reading);
+	meta = hl_profile_meta(source.profile);
+	code = hl_outputs_write(outputs, source.profile, &render, meta->start_ns,
 				meta->end_ns - meta->start_ns, err);
-	return code ? code : hl_outputs_name_latest(outputs, err);
+	if (!code)
+		code = hl_outputs_name_latest(outputs, err);
+	return code ? code : hl_reports_finish(reports, outputs, &source, err);
+}
+
+static int write_report(const struct report *c, const struct hl_store_query *query, struct hl_err *err)
+{
+	_cleanup_(hl_reports_freep) struct hl_reports *reports = NULL;
+	struct hl_outputs *outputs;
+	int code = hl_outputs_open(&c->outputs, c->format, &outputs, err);
+
+	if (code)
+		return code;
+	code = hl_reports_open(&c->outputs, &reports, err);
+	if (!code)
+		code = report_to(outputs, reports, c, query, err);
+	if (!code && isatty(STDERR_FILENO))
+		hl_outputs_print(outputs, stderr);
+	hl_outputs_free(outputs);
+	return code;
 }
 
 static int run_report(void *config, char **rest, struct hl_err *err)
@@ -100,7 +118,6 @@ static int run_report(void *config, char **rest, struct hl_err *err)
 	const struct report *c = config;
 	struct hl_store_query query = { .event = c->event, .functions = c->leaf == LEAF_FUNCTION };
 	_cleanup_(hl_selection_freep) struct hl_selection *selection = NULL;
-	struct hl_outputs *outputs;
 	int code = parse_range(c, &query, err);
 
 	if (!code)
@@ -112,14 +129,7 @@ static int run_report(void *config, char **rest, struct hl_err *err)
 	query.some = !hl_selection_is_all(selection);
 	query.pids = hl_selection_needs_pid(selection);
 	(void)umask(027);
-	code = hl_outputs_open(&c->outputs, c->format, &outputs, err);
-	if (code)
-		return code;
-	code = report_to(outputs, c, &query, err);
-	if (!code && isatty(STDERR_FILENO))
-		hl_outputs_print(outputs, stderr);
-	hl_outputs_free(outputs);
-	return code;
+	return write_report(c, &query, err);
 }
 
 const struct hl_command hl_command_report = {
@@ -131,7 +141,10 @@ const struct hl_command hl_command_report = {
 		"time;\n"
 		"the head of it says which windows are missing. Without -o, a page is written to the "
 		"current\n"
-		"directory, named by host, start and length, and latest.html becomes that page. Silent on "
+		"directory, named by host, start and length, and latest.html becomes that page. In a folder, "
+		"-o\n"
+		"DIR/, index.html lists the reports, and each page is compared with the one before. Silent "
+		"on "
 		"success.",
 	.options = options,
 	.n_options = sizeof(options) / sizeof(options[0]),

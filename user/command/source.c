@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "command/store_options.h"
+#include "command/stores.h"
 #include "command/when.h"
 #include "import/import.h"
 #include "profile/profile.h"
@@ -43,21 +43,13 @@ static int read_stores(struct hl_source *source, const struct hl_words *stores, 
 {
 	struct hl_store_query query = { .event = options->event, .functions = options->functions };
 	uint64_t now_ns = hl_realtime_ns();
-	int code = 0;
 
 	if (hl_when_parse(since, now_ns, &query.since_ns, err) ||
 	    hl_when_parse(until, now_ns, &query.until_ns, err))
 		return HL_EXIT_USAGE;
 	if (query.since_ns >= query.until_ns)
 		return hl_usage(err, "\"%.60s\" is not before \"%.60s\"", since, until);
-	source->reading = hl_reading_new(&query);
-	if (!source->reading)
-		return hl_err_set(err, -ENOMEM, "no memory to read a store");
-	for (size_t i = 0; i < stores->n && !code; i++)
-		code = hl_reading_add(source->reading, stores->items[i], err);
-	if (!stores->n)
-		code = hl_reading_add(source->reading, HL_STORE_DIR, err);
-	return code ? code : hl_reading_finish(source->reading, err);
+	return hl_stores_read(stores, &query, &source->reading, err);
 }
 
 /* "SINCE..UNTIL", either of which may be left out. */

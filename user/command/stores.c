@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "command/stores.h"
+
+#include <errno.h>
+
+#include "cli/cli.h"
+#include "command/store_options.h"
+#include "store/reading.h"
+
+int hl_stores_read(const struct hl_words *dirs, const struct hl_store_query *query, struct hl_reading **ret,
+		   struct hl_err *err)
+{
+	_cleanup_(hl_reading_freep) struct hl_reading *reading = hl_reading_new(query);
+	int code = reading ? 0 : hl_err_set(err, -ENOMEM, "no memory to read a store");
+
+	if (!code && !dirs->n)
+		code = hl_reading_add(reading, HL_STORE_DIR, err);
+	for (size_t i = 0; i < dirs->n && !code; i++)
+		code = hl_reading_add(reading, dirs->items[i], err);
+	if (!code)
+		code = hl_reading_finish(reading, err);
+	if (!code)
+		*ret = TAKE_PTR(reading);
+	return code;
+}
