@@ -98,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	MUST(fd >= 0 && write(fd, data + 1, size - 1) == (ssize_t)(size - 1));
 	(void)close(fd);
 	hl_cgroup_parse(layouts[which].path, &place);
-	code = hl_container_read(root, &place, &container, &err);
+	code = hl_container_read(NULL, root, &place, &container, &err);
 	MUST(container && (code == 0) == !err.text[0]);
 	check_container(container);
 	hl_container_free(container);

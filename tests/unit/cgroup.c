@@ -85,7 +85,7 @@ HL_TEST(containers_are_kept_after_they_ended)
 	   A, B, A, B, A, A);
 	a = inode_of("v2/docker/" A);
 	b = inode_of("v1/docker/" B);
-	cgroups = hl_cgroups_new(fd);
+	cgroups = hl_cgroups_new(fd, NULL);
 	CHECK(cgroups);
 	add_sample(&window, 10, HL_CGROUP_V2, a);
 	add_sample(&window, 11, HL_CGROUP_V1_MEMORY, b);
@@ -118,7 +118,7 @@ HL_TEST(containers_are_kept_after_they_ended)
 HL_TEST(moved_and_gone)
 {
 	int fd = new_host();
-	struct hl_cgroups *cgroups = hl_cgroups_new(fd);
+	struct hl_cgroups *cgroups = hl_cgroups_new(fd, NULL);
 	struct hl_cgroups_stats stats;
 	struct hl_window window = { 0 };
 	uint64_t a;
@@ -147,7 +147,7 @@ HL_TEST(moved_and_gone)
 HL_TEST(seen_at_its_first_file)
 {
 	int fd = new_host();
-	struct hl_cgroups *cgroups = hl_cgroups_new(fd);
+	struct hl_cgroups *cgroups = hl_cgroups_new(fd, NULL);
 	uint64_t a, b;
 
 	sh("mkdir -p v2/a.service v1/lxc/box proc/10 proc/11; echo '0::/a.service' >proc/10/cgroup;"
@@ -168,7 +168,7 @@ HL_TEST(seen_at_its_first_file)
 HL_TEST(pid_namespaces)
 {
 	int fd = new_host();
-	struct hl_cgroups *cgroups = hl_cgroups_new(fd);
+	struct hl_cgroups *cgroups = hl_cgroups_new(fd, NULL);
 	struct hl_window window = { 0 };
 
 	sh("mkdir -p proc/10/ns proc/11/ns proc/12/ns;"

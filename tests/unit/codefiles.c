@@ -70,7 +70,7 @@ static void begin(void)
 	put("123/stat", stat);
 	proc_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	CHECK(proc_fd >= 0);
-	files = hl_code_files_new(proc_fd);
+	files = hl_code_files_new(proc_fd, NULL);
 	CHECK(files);
 }
 

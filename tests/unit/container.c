@@ -67,7 +67,7 @@ static struct hl_container *read_as(int fd, const char *path, int want)
 
 	hl_cgroup_parse(path, &place);
 	CHECK(place.runtime);
-	CHECK_INT(hl_container_read(fd, &place, &container, &err), want);
+	CHECK_INT(hl_container_read(NULL, fd, &place, &container, &err), want);
 	CHECK(container);
 	CHECK_INT(err.text[0] != '\0', want != 0);
 	return container;

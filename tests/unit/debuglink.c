@@ -48,7 +48,7 @@ static void remove_tree(struct tree *t)
 static const char *opened(const struct tree *t, const char *path, const char *link, unsigned int skip)
 {
 	static char text[64];
-	int fd = hl_debug_link_open(t->root, path, link, skip);
+	int fd = hl_debug_link_open(NULL, t->root, path, link, skip);
 	ssize_t n;
 
 	if (fd < 0)

@@ -79,7 +79,7 @@ static struct hl_file_event event_of(const char *mapped)
 
 static enum hl_file_state open_event(const struct hl_file_event *event)
 {
-	struct hl_files *files = hl_files_new(proc_fd);
+	struct hl_files *files = hl_files_new(proc_fd, NULL);
 	enum hl_file_state state;
 
 	CHECK(files);

@@ -49,7 +49,7 @@ HL_TEST(a_forgotten_files_id_is_anothers)
 {
 	int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
 	struct hl_file_event first = map_file(5000, 7), second = map_file(9000, 7);
-	struct hl_files *files = hl_files_new(proc_fd);
+	struct hl_files *files = hl_files_new(proc_fd, NULL);
 
 	if (geteuid() != 0)
 		SKIP("needs root: /proc/PID/map_files");

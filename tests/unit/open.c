@@ -115,13 +115,13 @@ HL_TEST_TIMEOUT(a_debug_file_is_a_regular_file, 10)
 	CHECK_INT(mkdirat(t.root, ".debug/.build-id", 0700), 0);
 	CHECK_INT(mkdirat(t.root, ".debug/.build-id/ab", 0700), 0);
 	CHECK_INT(mkfifoat(t.root, name, 0600), 0);
-	CHECK_INT(hl_debug_file_open(t.root, ".", id, sizeof(id), 0), -ENOENT);
+	CHECK_INT(hl_debug_file_open(NULL, t.root, ".", id, sizeof(id), 0), -ENOENT);
 	CHECK_INT(unlinkat(t.root, name, 0), 0);
 	CHECK_INT(symlinkat("../../../../secret", t.root, name), 0);
-	CHECK_INT(hl_debug_file_open(t.root, ".", id, sizeof(id), 0), -ENOENT);
+	CHECK_INT(hl_debug_file_open(NULL, t.root, ".", id, sizeof(id), 0), -ENOENT);
 	CHECK_INT(unlinkat(t.root, name, 0), 0);
 	put(t.root, name);
-	fd = hl_debug_file_open(t.root, ".", id, sizeof(id), 0);
+	fd = hl_debug_file_open(NULL, t.root, ".", id, sizeof(id), 0);
 	CHECK(fd >= 0);
 	close(fd);
 	remove_tree(&t);

@@ -16,5 +16,7 @@ bool hl_limit_resource(int resource, uint64_t value);
 void hl_empty_bounding_set(void);
 bool hl_become_nobody(void);
 bool hl_drop_capabilities(void);
+/* Gives up all capabilities but those of @keep, a bit each, that there are. 0 or -errno. */
+int hl_keep_capabilities(uint64_t keep);
 
 #endif

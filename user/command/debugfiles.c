@@ -24,6 +24,7 @@ enum { MAX_PLACES = 8 };
 struct search {
 	struct hl_symd *symd;
 	struct hl_cache *cache;
+	struct hl_reach *reach;
 	uint32_t id;
 	const struct hl_symd_file *about;
 	const struct hl_open_file *file;
@@ -46,9 +47,10 @@ static int open_place(const struct search *s, int root, bool by_link, unsigned i
 	const char *home = getenv("HOME");
 
 	if (by_link)
-		return hl_debug_link_open(root, s->file->path, s->about->debuglink, skip);
+		return hl_debug_link_open(s->reach, root, s->file->path, s->about->debuglink, skip);
 	/* The home directory of whoever runs this is none in a container. */
-	return hl_debug_file_open(root, home && root == s->own_root ? home + strspn(home, "/") : NULL,
+	return hl_debug_file_open(s->reach, root,
+				  home && root == s->own_root ? home + strspn(home, "/") : NULL,
 				  s->about->build_id, s->about->build_id_len, skip);
 }
 
@@ -106,12 +108,12 @@ static int add_lack(struct hl_debug_lacks *lacks, const struct search *s, bool h
 	return 0;
 }
 
-int hl_debug_file_add(struct hl_symd *symd, struct hl_cache *cache, uint32_t id,
+int hl_debug_file_add(struct hl_symd *symd, struct hl_cache *cache, struct hl_reach *reach, uint32_t id,
 		      const struct hl_symd_file *about, const struct hl_open_file *file,
 		      struct hl_debug_lacks *lacks, struct hl_debug_counts *counts)
 {
 	_cleanup_close_ int own_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct search s = { symd, cache, id, about, file, .own_root = own_root };
+	struct search s = { symd, cache, reach, id, about, file, .own_root = own_root };
 	bool has_link = about->debuglink[0] && file && file->has_path;
 
 	counts->damaged += (about->refused & HL_SYMD_REFUSED_DEBUGDATA) != 0;

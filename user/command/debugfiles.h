@@ -9,6 +9,7 @@
 struct hl_cache;
 struct hl_files;
 struct hl_open_file;
+struct hl_reach;
 struct hl_symd;
 struct hl_symd_file;
 
@@ -51,7 +52,7 @@ struct hl_debug_lacks {
  * may be NULL. What is made of both comes from @cache, unless that is NULL. Without success it is added to @lacks.
  * 0 or -ENOMEM.
  */
-int hl_debug_file_add(struct hl_symd *symd, struct hl_cache *cache, uint32_t id,
+int hl_debug_file_add(struct hl_symd *symd, struct hl_cache *cache, struct hl_reach *reach, uint32_t id,
 		      const struct hl_symd_file *about, const struct hl_open_file *file,
 		      struct hl_debug_lacks *lacks, struct hl_debug_counts *counts);
 

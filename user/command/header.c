@@ -56,7 +56,12 @@ static void add_losses(struct hl_header *h, const struct hl_counters *counters, 
 		{ HL_LACK_STACK, HL_LOSS_CUT, counts->stacks_lost },
 		{ HL_LACK_CGROUP, HL_LOSS_NOTED, counts->no_cgroup },
 		{ HL_LACK_NAME, HL_LOSS_NOTED, counts->nameless },
-		{ HL_LACK_FILE, HL_LOSS_NOTED, counts->unopened },
+		{ HL_LACK_FILE, HL_LOSS_NOTED, counts->unopened[HL_LACK_FILE] },
+		{ HL_LACK_HOST_IDS, HL_LOSS_NOTED, counts->unopened[HL_LACK_HOST_IDS] },
+		{ HL_LACK_ANSWER, HL_LOSS_NOTED, counts->unopened[HL_LACK_ANSWER] },
+		{ HL_LACK_COPY, HL_LOSS_NOTED, counts->unopened[HL_LACK_COPY] },
+		{ HL_LACK_PERMISSION, HL_LOSS_NOTED, counts->unopened[HL_LACK_PERMISSION] },
+		{ HL_LACK_ELF, HL_LOSS_NOTED, counts->unopened[HL_LACK_ELF] },
 		{ HL_LACK_DENIED, HL_LOSS_NOTED, counts->denied },
 		{ HL_LACK_TEXT, HL_LOSS_NOTED, counts->textless },
 		{ HL_LACK_DECODER, HL_LOSS_NOTED, counts->undecoded },
@@ -227,6 +232,45 @@ static void note_moved(struct hl_header *h, const struct hl_header_facts *facts)
 	hl_header_note(h, h->moved_note);
 }
 
+/* What could not be opened in time, or only be copied. */
+static void note_reach(struct hl_header *h, const struct hl_header_facts *facts)
+{
+	const struct hl_reach_stats *r = &facts->reach;
+	int n;
+
+	if (facts->unrooted) {
+		(void)snprintf(
+			h->roots_note, sizeof(h->roots_note),
+			"debug files of %llu files were looked for on the host only: containers have too "
+			"many root directories",
+			(unsigned long long)facts->unrooted);
+		hl_header_note(h, facts->of_many
+					  ? "debug files of some files were looked for on the host only: "
+					    "containers have too many root directories"
+					  : h->roots_note);
+	}
+	if (r->unanswered + r->untried + r->copied + r->uncopied == 0)
+		return;
+	if (facts->of_many) {
+		hl_header_note(h,
+			       "some files are on file systems that did not answer, or on FUSE: names may be "
+			       "lacking");
+		return;
+	}
+	n = snprintf(
+		h->reach_note, sizeof(h->reach_note),
+		"file systems did not answer within %d ms %llu times, and were not asked %llu times after "
+		"that",
+		HL_REACH_MS, (unsigned long long)r->unanswered, (unsigned long long)r->untried);
+	if (r->unanswered)
+		n += snprintf(h->reach_note + n, sizeof(h->reach_note) - (size_t)n, ", the first for '%s'",
+			      r->first);
+	(void)snprintf(h->reach_note + n, sizeof(h->reach_note) - (size_t)n,
+		       "; files on FUSE, copied as they were when first seen: %llu, too large for that: %llu",
+		       (unsigned long long)r->copied, (unsigned long long)r->uncopied);
+	hl_header_note(h, h->reach_note);
+}
+
 /* Of both: the one that makes tables and the one that knows names. */
 static void note_symd(struct hl_header *h, const struct hl_header_facts *facts)
 {
@@ -357,6 +401,7 @@ void hl_header_fill(struct hl_header *h, const struct hl_header_facts *facts)
 	note_room(h, stats, facts->of_many);
 	add_name_notes(h, facts->counts, facts->kernel, facts->of_many);
 	note_moved(h, facts);
+	note_reach(h, facts);
 	note_symd(h, facts);
 	note_cache(h, facts->cache);
 	if (!facts->of_many)

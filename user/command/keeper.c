@@ -50,8 +50,10 @@ struct hl_keeper {
 	struct hl_kernel_names kernel;
 	uint32_t generation;
 	uint64_t generation_ns, before_ns; /* when this generation began, and the one before it */
-	uint64_t symd_cpu_ns;              /* counted so far */
-	struct hl_err failure;             /* of the store, as last told; "": it works */
+	uint64_t symd_cpu_ns;              /* counted so far, as the next */
+	uint64_t unrooted;
+	struct hl_reach_stats reach;
+	struct hl_err failure; /* of the store, as last told; "": it works */
 };
 
 void hl_kept_done(struct hl_kept *kept)
@@ -98,7 +100,7 @@ static int prepare_names(struct hl_keeper *k, const struct hl_kept *kept, struct
 	if (!k->symd)
 		return -ECHILD;
 	if (!k->files)
-		k->files = hl_files_new(-1);
+		k->files = hl_files_new(-1, NULL);
 	if (!k->files)
 		return hl_err_set(err, -ENOMEM, "no memory for the files of a window");
 	hl_session_copy_files(k->options.session, &kept->window, kept->moved, k->files);
@@ -129,6 +131,7 @@ static int name_samples(struct hl_keeper *k, const struct hl_kept *kept, struct 
 	int code;
 	const struct hl_resolve resolve = {
 		.window = &kept->window,
+		.reach = hl_session_reach(k->options.session),
 		.files = k->files,
 		.code_files = kept->code_files,
 		.moved = kept->moved,
@@ -139,6 +142,7 @@ static int name_samples(struct hl_keeper *k, const struct hl_kept *kept, struct 
 		.instructions = true,
 		.intel = k->options.intel,
 		.software_clock = k->options.event->software_clock,
+		.foreign_ids = hl_session_has_foreign_ids(k->options.session),
 		.named = &k->named,
 		.cgroups = hl_session_cgroups(k->options.session),
 		.exes = hl_session_exes(k->options.session),
@@ -168,10 +172,28 @@ static uint64_t symd_cpu(struct hl_keeper *k)
 	return since;
 }
 
+/* What opening files came to since the last window. */
+static struct hl_reach_stats reach_since(struct hl_keeper *k)
+{
+	struct hl_reach_stats now, since;
+
+	hl_reach_stats(hl_session_reach(k->options.session), &now);
+	since = now;
+	since.unanswered -= k->reach.unanswered;
+	since.untried -= k->reach.untried;
+	since.copied -= k->reach.copied;
+	since.uncopied -= k->reach.uncopied;
+	since.cpu_ns -= k->reach.cpu_ns;
+	k->reach = now;
+	return since;
+}
+
 static void fill_header(struct hl_keeper *k, const struct hl_kept *kept, struct hl_resolve_counts *counts,
 			struct hl_header *header)
 {
 	uint64_t length = kept->when.end_ns - kept->when.start_ns;
+	uint64_t unrooted = hl_session_unrooted(k->options.session);
+	const struct hl_reach_stats reach = reach_since(k);
 	const struct hl_header_facts facts = {
 		.capture = hl_session_capture(k->options.session),
 		.event = k->options.event,
@@ -181,14 +203,17 @@ static void fill_header(struct hl_keeper *k, const struct hl_kept *kept, struct 
 		.kernel = &k->kernel,
 		.names = k->symd,
 		.stats = kept->stats,
+		.reach = reach,
+		.unrooted = unrooted - k->unrooted,
 		.moved_refused = kept->moved_refused,
 		.times = { .start_ns = kept->when.start_ns,
 			   .end_ns = kept->when.end_ns,
 			   .elapsed_ns = length,
-			   .process_cpu_ns = kept->process_cpu_ns + symd_cpu(k) },
+			   .process_cpu_ns = kept->process_cpu_ns + symd_cpu(k) + reach.cpu_ns },
 		.of_many = true,
 	};
 
+	k->unrooted = unrooted;
 	/* Told once, when a file is first met, and with numbers: no note of a window. */
 	counts->debug = (struct hl_debug_counts){ 0 };
 	hl_header_fill(header, &facts);

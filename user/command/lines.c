@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "process/debug.h"
 #include "process/files.h"
-#include "process/proc.h"
+#include "process/reach.h"
 #include "symd/client.h"
 #include "symd/client_cached.h"
 
@@ -26,6 +26,7 @@ enum { FILE_MS = 15000, ALL_MS = 20000, MAX_PLACES = 8 };
 struct reader {
 	struct hl_symd *symd;
 	struct hl_cache *cache;
+	struct hl_reach *reach;
 	int own_root;
 	const struct hl_open_file *file;
 	uint32_t id;
@@ -40,7 +41,8 @@ static bool try_path(const struct reader *r, bool is_alt, const char *path)
 	struct stat st;
 
 	for (int i = 0; i < 2; i++) {
-		_cleanup_close_ int fd = roots[i] < 0 ? -1 : hl_proc_open_in_root(roots[i], path, &st);
+		_cleanup_close_ int fd =
+			roots[i] < 0 ? -1 : hl_reach_open_in_root(r->reach, roots[i], path, &st);
 		struct hl_err err = { "" };
 
 		if (fd < 0)
@@ -67,8 +69,8 @@ static bool try_build_id(const struct reader *r, const struct hl_symd_wanted *wa
 
 	for (int i = 0; i < 2; i++)
 		for (unsigned int skip = 0; roots[i] >= 0 && skip < MAX_PLACES; skip++) {
-			_cleanup_close_ int fd =
-				hl_debug_file_open(roots[i], NULL, wanted->id, wanted->id_len, skip);
+			_cleanup_close_ int fd = hl_debug_file_open(r->reach, roots[i], NULL, wanted->id,
+								    wanted->id_len, skip);
 
 			if (fd < 0)
 				break;
@@ -213,13 +215,17 @@ static int by_samples(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-void hl_lines_read(struct hl_symd *symd, struct hl_cache *cache, const struct hl_files *opened,
-		   struct hl_lines_file *files, size_t n, uint64_t memory, struct hl_lines_counts *counts)
+void hl_lines_read(struct hl_symd *symd, struct hl_cache *cache, struct hl_reach *reach,
+		   const struct hl_files *opened, struct hl_lines_file *files, size_t n, uint64_t memory,
+		   struct hl_lines_counts *counts)
 {
 	_cleanup_close_ int own_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct reader reader = {
-		.symd = symd, .cache = cache, .own_root = own_root, .memory = memory, .counts = counts
-	};
+	struct reader reader = { .symd = symd,
+				 .cache = cache,
+				 .reach = reach,
+				 .own_root = own_root,
+				 .memory = memory,
+				 .counts = counts };
 	uint64_t start_ns = hl_monotonic_ns(), spent_ms;
 
 	qsort(files, n, sizeof(*files), by_samples);

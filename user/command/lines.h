@@ -8,6 +8,7 @@
 #include "base/err.h"
 
 struct hl_cache;
+struct hl_reach;
 struct hl_files;
 struct hl_str;
 struct hl_symd;
@@ -36,8 +37,9 @@ struct hl_lines_counts {
  * besides are opened below the root of the process that was sampled, then below our own. What is read is kept
  * in @cache, unless that is NULL.
  */
-void hl_lines_read(struct hl_symd *symd, struct hl_cache *cache, const struct hl_files *opened,
-		   struct hl_lines_file *files, size_t n, uint64_t memory, struct hl_lines_counts *counts);
+void hl_lines_read(struct hl_symd *symd, struct hl_cache *cache, struct hl_reach *reach,
+		   const struct hl_files *opened, struct hl_lines_file *files, size_t n, uint64_t memory,
+		   struct hl_lines_counts *counts);
 
 /* Appends " at FILE:LINE", with the base name of @path; nothing if @len is 0. */
 void hl_lines_append(struct hl_str *out, const char *path, size_t len, uint32_t line);

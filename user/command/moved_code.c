@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "process/files.h"
 #include "process/moved.h"
+#include "process/reach.h"
 #include "process/remapped.h"
 
 /* Of events that wait: what finds no room is sent again. */
@@ -20,6 +21,7 @@ enum { QUEUE = 64 };
 
 struct hl_moved_watch {
 	int proc_fd;
+	struct hl_reach *reach;
 	struct hl_capture *capture;
 	const struct hl_files *files;
 	hl_capture_file_fn open;
@@ -31,7 +33,7 @@ struct hl_moved_watch {
 	size_t n;
 };
 
-struct hl_moved_watch *hl_moved_watch_new(int proc_fd, struct hl_capture *capture,
+struct hl_moved_watch *hl_moved_watch_new(int proc_fd, struct hl_reach *reach, struct hl_capture *capture,
 					  const struct hl_files *files, hl_capture_file_fn open, void *ctx)
 {
 	struct hl_moved_watch *watch = calloc(1, sizeof(*watch));
@@ -39,6 +41,7 @@ struct hl_moved_watch *hl_moved_watch_new(int proc_fd, struct hl_capture *captur
 	if (!watch)
 		return NULL;
 	watch->proc_fd = proc_fd;
+	watch->reach = reach;
 	watch->capture = capture;
 	watch->files = files;
 	watch->open = open;
@@ -180,13 +183,16 @@ bool hl_moved_watch_next(struct hl_moved_watch *watch)
 	struct hl_file_event event;
 	struct hl_moved_key process = { 0 };
 	struct hl_moved looked = { 0 };
-	size_t n;
+	size_t n, dropped;
 
 	if (!watch->n)
 		return false;
 	event = watch->queue[0];
 	memmove(watch->queue, watch->queue + 1, --watch->n * sizeof(*watch->queue));
-	n = hl_remapped_find(watch->proc_fd, &event, remapped);
+	n = hl_reach_remapped(watch->reach, watch->proc_fd, &event, remapped, &dropped);
+	(void)pthread_mutex_lock(&watch->lock);
+	watch->refused += dropped;
+	(void)pthread_mutex_unlock(&watch->lock);
 	for (size_t i = 0; i < n; i++)
 		add(watch, &event, &remapped[i]);
 	process.process = event.process;

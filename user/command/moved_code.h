@@ -8,6 +8,7 @@
 #include "capture/capture.h"
 
 struct hl_files;
+struct hl_reach;
 struct hl_moved_code;
 
 /*
@@ -20,7 +21,7 @@ struct hl_moved_watch;
  * What is found in @files is opened, and made known to the capture, by @open with @ctx. All are borrowed. NULL:
  * no memory.
  */
-struct hl_moved_watch *hl_moved_watch_new(int proc_fd, struct hl_capture *capture,
+struct hl_moved_watch *hl_moved_watch_new(int proc_fd, struct hl_reach *reach, struct hl_capture *capture,
 					  const struct hl_files *files, hl_capture_file_fn open, void *ctx);
 void hl_moved_watch_free(struct hl_moved_watch *watch);
 

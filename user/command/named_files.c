@@ -2,6 +2,7 @@
 #include "command/named_files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -22,17 +23,20 @@ int hl_named_files_reach(struct hl_named_files *named, uint32_t number)
 bool hl_named_files_code_changed(struct hl_named_files *named, size_t number, int fd)
 {
 	struct hl_named_code *code;
-	struct stat st;
+	struct statx st;
 	bool same;
 
-	if (fstat(fd, &st) || hl_grow(&named->code, &named->cap_code, number + 1, sizeof(*code), CODE_LIMIT))
+	/* What is known here: a server that is gone is not asked. */
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_SIZE | STATX_MTIME, &st) ||
+	    hl_grow(&named->code, &named->cap_code, number + 1, sizeof(*code), CODE_LIMIT))
 		return true;
 	while (named->n_code <= number)
 		named->code[named->n_code++] = (struct hl_named_code){ .size = -1 };
 	code = &named->code[number];
-	same = code->size == st.st_size && code->mtime.tv_sec == st.st_mtim.tv_sec &&
-	       code->mtime.tv_nsec == st.st_mtim.tv_nsec;
-	*code = (struct hl_named_code){ .size = st.st_size, .mtime = st.st_mtim };
+	same = code->size == (int64_t)st.stx_size && code->mtime.tv_sec == st.stx_mtime.tv_sec &&
+	       code->mtime.tv_nsec == st.stx_mtime.tv_nsec;
+	*code = (struct hl_named_code){ .size = (int64_t)st.stx_size,
+					.mtime = { st.stx_mtime.tv_sec, st.stx_mtime.tv_nsec } };
 	return !same;
 }
 

@@ -16,6 +16,7 @@ struct hl_named_file {
 	const char *module; /* path shown, the registry's */
 	bool known;         /* symd has it, and says `about` */
 	bool denied;        /* symd died of it */
+	uint8_t lack;       /* enum hl_lack, unless known or denied */
 	struct hl_symd_file about;
 };
 

@@ -12,6 +12,7 @@
 #include "command/session.h"
 
 struct hl_maps;
+struct hl_reach;
 struct hl_moved_watch;
 struct hl_symd;
 struct hl_table_thread;
@@ -19,6 +20,7 @@ struct hl_table_thread;
 /* The inside of a session, for session.c and the thread of it that opens files only. */
 struct hl_session {
 	struct hl_capture *capture;
+	struct hl_reach *reach;
 	struct hl_files *files;
 	/* Held by who changes files, and by who reads them while the opener runs. */
 	pthread_mutex_t files_lock;

@@ -173,6 +173,24 @@ static int keep_binary(struct hl_profile *profile, const struct hl_symd_file *ab
 	return hl_profile_add_binary(profile, &binary);
 }
 
+static enum hl_lack lack_of(const struct hl_resolve *resolve, const struct hl_open_file *file)
+{
+	switch (file ? file->error : 0) {
+	case -ETIMEDOUT:
+	case -EHOSTDOWN:
+		return HL_LACK_ANSWER;
+	case -EFBIG:
+		return HL_LACK_COPY;
+	case -EACCES:
+	case -EPERM:
+		return HL_LACK_PERMISSION;
+	case -EMEDIUMTYPE:
+		return HL_LACK_ELF;
+	default:
+		return resolve->foreign_ids ? HL_LACK_HOST_IDS : HL_LACK_FILE;
+	}
+}
+
 static int add_file(const struct hl_resolve *resolve, struct hl_profile *profile, uint32_t id,
 		    struct hl_named_file *ret, struct hl_debug_lacks *lacks, struct hl_debug_counts *counts)
 {
@@ -188,6 +206,7 @@ static int add_file(const struct hl_resolve *resolve, struct hl_profile *profile
 		ret->module = file->path;
 	if (id == HL_FILE_VDSO || id == HL_FILE_VDSO32)
 		ret->module = id == HL_FILE_VDSO ? "[vdso]" : "[vdso32]";
+	ret->lack = (uint8_t)(fd < 0 ? lack_of(resolve, file) : HL_LACK_ELF);
 	if (fd < 0)
 		return 0;
 	code = hl_symd_add_file_cached(resolve->symd, resolve->cache, id, fd, &ret->about, &err);
@@ -198,7 +217,8 @@ static int add_file(const struct hl_resolve *resolve, struct hl_profile *profile
 	}
 	ret->known = true;
 	memcpy(&ret->binary, ret->about.binary_id, sizeof(ret->binary));
-	code = hl_debug_file_add(resolve->symd, resolve->cache, id, &ret->about, file, lacks, counts);
+	code = hl_debug_file_add(resolve->symd, resolve->cache, resolve->reach, id, &ret->about, file, lacks,
+				 counts);
 	return code ? code : keep_binary(profile, &ret->about, id, ret->binary);
 }
 
@@ -319,6 +339,7 @@ static int look_up_batch(struct hl_places *places, size_t from, size_t n, const 
 
 		place->flags = answers->items[i].flags;
 		place->unopened = in_file && !files[place->query.file].known;
+		place->lack = in_file ? files[place->query.file].lack : 0;
 		place->denied = in_file && files[place->query.file].denied;
 		code = hl_place_frames(places, place, answers, &answers->items[i],
 				       in_file ? &files[place->query.file] : &no_file, profile, &text);
@@ -340,8 +361,8 @@ static int read_lines(struct hl_places *places, const struct hl_named_file *name
 	for (size_t i = 0; i < n; i++)
 		if (named[i].known && weights[i])
 			files[kept++] = (struct hl_lines_file){ (uint32_t)i, weights[i] };
-	hl_lines_read(places->resolve->symd, places->resolve->cache, places->resolve->files, files, kept,
-		      places->resolve->debug_memory, &places->lines);
+	hl_lines_read(places->resolve->symd, places->resolve->cache, places->resolve->reach,
+		      places->resolve->files, files, kept, places->resolve->debug_memory, &places->lines);
 	return 0;
 }
 

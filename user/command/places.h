@@ -20,7 +20,8 @@ struct hl_place {
 	uint32_t insn;                     /* frame of the leaf, where the query wants text */
 	uint16_t flags;                    /* HL_SYMD_* of the answer */
 	bool denied;                       /* symd failed on its file */
-	bool unopened;                     /* its file could not be opened */
+	bool unopened;                     /* its file is not known, for want of `lack` */
+	uint8_t lack;                      /* enum hl_lack */
 	bool unlisted;                     /* there was no code to look for loops in */
 };
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/nobody.h"
 
 #define BIT(cap) (UINT64_C(1) << (cap))
 
@@ -90,8 +91,7 @@ int hl_privileges_drop(bool writes_elsewhere, struct hl_err *err)
 	const struct hl_privilege *kept[HL_PRIVILEGES];
 	unsigned int dropped, n = hl_privileges_kept(writes_elsewhere, kept, &dropped);
 	uint64_t keep = 0;
-	struct sets sets;
-	int r = get_sets(&sets);
+	int r;
 
 	for (unsigned int i = 0; i < n; i++)
 		keep |= BIT(kept[i]->cap);
@@ -99,13 +99,6 @@ int hl_privileges_drop(bool writes_elsewhere, struct hl_err *err)
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
 		if (!((keep | FOR_SYMD) & BIT(cap)))
 			(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
-	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
-		sets.data[i].permitted &= (uint32_t)(keep >> 32 * i);
-		sets.data[i].effective = sets.data[i].permitted;
-		sets.data[i].inheritable = 0;
-	}
-	if (!r && syscall(SYS_capset, &sets.header, sets.data))
-		r = -errno;
+	r = hl_keep_capabilities(keep);
 	return r ? hl_err_errno(err, r, "cannot drop capabilities") : 0;
 }

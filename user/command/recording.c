@@ -258,6 +258,7 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 		.symd = run->symd,
 		.cache = run->cache,
 		.window = &run->window,
+		.reach = hl_session_reach(run->session),
 		.files = hl_session_files(run->session),
 		.code_files = hl_session_code_files(run->session),
 		.moved = hl_session_moved_code(run->session, &refused),
@@ -271,6 +272,7 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 		.debug_memory = (uint64_t)run->config->debug_mb << 20,
 		.intel = run->config->syntax == HL_SYNTAX_INTEL,
 		.software_clock = run->event.software_clock,
+		.foreign_ids = hl_session_has_foreign_ids(run->session),
 		.selection = run->selection,
 		.cgroups = hl_session_cgroups(run->session),
 		.exes = hl_session_exes(run->session),
@@ -290,6 +292,7 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 		.cache = run->cache,
 		.times = hl_session_times(run->session),
 		.moved_refused = refused,
+		.unrooted = hl_session_unrooted(run->session),
 	};
 	int code;
 
@@ -303,6 +306,7 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 	if (code)
 		return code;
 	hl_capture_stats(hl_session_capture(run->session), &facts.stats);
+	hl_reach_stats(hl_session_reach(run->session), &facts.reach);
 	hl_header_fill(&run->header, &facts);
 	if (run->cache_note[0])
 		hl_header_note(&run->header, run->cache_note);

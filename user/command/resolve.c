@@ -138,7 +138,8 @@ static void count_lacks(const struct hl_place *place, const struct hl_resolve *r
 	const struct hl_frame *shown;
 
 	counts->nameless += place->flags & HL_SYMD_NAMED ? 0 : samples;
-	counts->unopened += place->unopened && !place->denied ? samples : 0;
+	if (place->unopened && !place->denied)
+		counts->unopened[place->lack] += samples;
 	counts->denied += place->denied ? samples : 0;
 	counts->unlisted += place->unlisted ? samples : 0;
 	counts->lineless += r->line_tier && place->line == HL_INDEX_NONE ? samples : 0;

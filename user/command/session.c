@@ -21,6 +21,8 @@
 #include "process/files.h"
 #include "process/maps.h"
 #include "process/moved.h"
+#include "process/reach.h"
+#include "process/tree.h"
 #include "symd/client.h"
 
 /*
@@ -31,10 +33,12 @@ enum { EARLY_BYTES = 16 << 20, EARLY_MS = 3000 };
 
 static uint64_t process_cpu_ns(const struct hl_session *session)
 {
+	struct hl_reach_stats reach;
 	struct hl_symd_stats symd;
 
 	hl_symd_stats(session->symd, &symd);
-	return hl_process_cpu_ns() + symd.cpu_ns;
+	hl_reach_stats(session->reach, &reach);
+	return hl_process_cpu_ns() + symd.cpu_ns + reach.cpu_ns;
 }
 
 /* Each sampled file keeps a descriptor; the soft limit is often 1,024 only. */
@@ -68,17 +72,19 @@ int hl_session_new(const struct hl_capture_options *options, const struct hl_sym
 		code = hl_err_errno(err, -errno, "cannot open '/proc'");
 	} else {
 		raise_file_limit();
-		code = hl_capture_new(options, &session->capture, err);
+		code = hl_reach_new(&session->reach, err);
 	}
+	if (!code)
+		code = hl_capture_new(options, &session->capture, err);
 	if (!code) {
 		session->stop_fd = eventfd(0, EFD_CLOEXEC);
 		session->ready_fd = eventfd(0, EFD_CLOEXEC);
-		session->files = hl_files_new(session->proc_fd);
-		session->code_files = hl_code_files_new(session->proc_fd);
-		session->moved = hl_moved_watch_new(session->proc_fd, session->capture, session->files,
-						    hl_opener_on_file, session);
+		session->files = hl_files_new(session->proc_fd, session->reach);
+		session->code_files = hl_code_files_new(session->proc_fd, session->reach);
+		session->moved = hl_moved_watch_new(session->proc_fd, session->reach, session->capture,
+						    session->files, hl_opener_on_file, session);
 		if (hl_capture_walk(session->capture, &why) == HL_CAPTURE_WALK_KERNEL)
-			session->maps = hl_maps_new(session->proc_fd, session->files);
+			session->maps = hl_maps_new(session->proc_fd, session->reach, session->files);
 		if (session->stop_fd < 0 || session->ready_fd < 0 || !session->files ||
 		    !session->code_files || !session->moved)
 			code = hl_err_set(err, -ENOMEM, "no memory for the capture");
@@ -118,6 +124,7 @@ void hl_session_free(struct hl_session *session)
 	hl_moved_watch_free(session->moved);
 	hl_maps_free(session->maps);
 	hl_files_free(session->files);
+	hl_reach_free(session->reach);
 	hl_symd_free(session->symd);
 	free(session->waiting.items);
 	free(session->lost.items);
@@ -130,7 +137,7 @@ void hl_session_free(struct hl_session *session)
 
 int hl_session_watch_identities(struct hl_session *session, struct hl_err *err)
 {
-	session->cgroups = hl_cgroups_new(session->proc_fd);
+	session->cgroups = hl_cgroups_new(session->proc_fd, session->reach);
 	session->exes = hl_exes_new(session->proc_fd);
 	return session->cgroups && session->exes ? 0 : hl_err_set(err, -ENOMEM, "no memory for cgroups");
 }
@@ -252,7 +259,7 @@ uint64_t hl_session_tables_cpu_ns(const struct hl_session *session)
 
 int hl_session_forget_code(struct hl_session *session)
 {
-	struct hl_code_files *files = hl_code_files_new(session->proc_fd);
+	struct hl_code_files *files = hl_code_files_new(session->proc_fd, session->reach);
 
 	if (!files)
 		return -ENOMEM;
@@ -270,6 +277,26 @@ struct hl_capture *hl_session_capture(const struct hl_session *session)
 const struct hl_files *hl_session_files(const struct hl_session *session)
 {
 	return session->files;
+}
+
+bool hl_session_has_foreign_ids(const struct hl_session *session)
+{
+	return !hl_process_ids_are_the_hosts(session->proc_fd);
+}
+
+uint64_t hl_session_unrooted(struct hl_session *session)
+{
+	uint64_t n;
+
+	(void)pthread_mutex_lock(&session->files_lock);
+	n = hl_files_unrooted(session->files);
+	(void)pthread_mutex_unlock(&session->files_lock);
+	return n;
+}
+
+struct hl_reach *hl_session_reach(const struct hl_session *session)
+{
+	return session->reach;
 }
 
 const struct hl_code_files *hl_session_code_files(const struct hl_session *session)

@@ -2,6 +2,7 @@
 #ifndef HL_COMMAND_SESSION_H
 #define HL_COMMAND_SESSION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -14,6 +15,7 @@ struct hl_code_files;
 struct hl_exes;
 struct hl_files;
 struct hl_moved_code;
+struct hl_reach;
 struct hl_symd_options;
 struct hl_symd_stats;
 
@@ -74,6 +76,11 @@ uint64_t hl_session_tables_cpu_ns(const struct hl_session *session);
 struct hl_capture *hl_session_capture(const struct hl_session *session);
 /* After the stop only: until then the other thread writes to them. */
 const struct hl_files *hl_session_files(const struct hl_session *session);
+/* Whether /proc counts processes as a container does, not as the kernel. */
+bool hl_session_has_foreign_ids(const struct hl_session *session);
+/* As hl_files_unrooted(). */
+uint64_t hl_session_unrooted(struct hl_session *session);
+struct hl_reach *hl_session_reach(const struct hl_session *session);
 const struct hl_code_files *hl_session_code_files(const struct hl_session *session);
 /* What was seen of cgroups so far, at any time; NULL if they are not watched. */
 struct hl_cgroups *hl_session_cgroups(const struct hl_session *session);

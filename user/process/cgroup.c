@@ -35,6 +35,7 @@ struct entry {
 
 struct hl_cgroups {
 	struct hl_cgroup_mounts mounts;
+	struct hl_reach *reach;
 	int root_fd;          /* the host's "/" */
 	pthread_mutex_t lock; /* of all below */
 	struct entry **items; /* apart, so that none moves */
@@ -51,12 +52,13 @@ static void free_entry(struct entry *entry)
 	free(entry);
 }
 
-struct hl_cgroups *hl_cgroups_new(int proc_fd)
+struct hl_cgroups *hl_cgroups_new(int proc_fd, struct hl_reach *reach)
 {
 	struct hl_cgroups *cgroups = calloc(1, sizeof(*cgroups));
 
 	if (!cgroups)
 		return NULL;
+	cgroups->reach = reach;
 	(void)pthread_mutex_init(&cgroups->lock, NULL); /* cannot fail */
 	hl_cgroup_mounts_find(&cgroups->mounts, proc_fd);
 	cgroups->root_fd = openat(proc_fd, "1/root", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -132,7 +134,8 @@ static void describe(struct hl_cgroups *cgroups, struct entry *entry)
 	hl_cgroup_parse(entry->path, &place);
 	if (place.unit.at)
 		entry->unit = strndup(place.unit.at, place.unit.len);
-	if (place.runtime && hl_container_read(cgroups->root_fd, &place, &entry->container, &err) &&
+	if (place.runtime &&
+	    hl_container_read(cgroups->reach, cgroups->root_fd, &place, &entry->container, &err) &&
 	    !cgroups->stats.refused++) {
 		(void)snprintf(cgroups->stats.why, sizeof(cgroups->stats.why), "%.199s",
 			       err.text[0] ? err.text : "no memory");

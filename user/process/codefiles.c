@@ -16,6 +16,7 @@
 #include "base/io.h"
 #include "base/str.h"
 #include "process/proc.h"
+#include "process/reach.h"
 
 /* Each process holds two descriptors at most. */
 enum { MAX_PROCESSES = 2048, MAX_THREADS = 64 };
@@ -25,16 +26,19 @@ struct hl_code_files {
 	size_t n, cap;
 	struct hl_index index;
 	int proc_fd;
+	struct hl_reach *reach;
 	uint32_t round;
 	uint64_t dropped;
 };
 
-struct hl_code_files *hl_code_files_new(int proc_fd)
+struct hl_code_files *hl_code_files_new(int proc_fd, struct hl_reach *reach)
 {
 	struct hl_code_files *files = calloc(1, sizeof(*files));
 
-	if (files)
+	if (files) {
 		files->proc_fd = proc_fd;
+		files->reach = reach;
+	}
 	return files;
 }
 
@@ -70,7 +74,7 @@ static bool copy_process(struct hl_code_files *into, const struct hl_code_proces
 
 struct hl_code_files *hl_code_files_copy(const struct hl_code_files *files)
 {
-	struct hl_code_files *copy = hl_code_files_new(files->proc_fd);
+	struct hl_code_files *copy = hl_code_files_new(files->proc_fd, files->reach);
 
 	for (size_t i = 0; copy && i < files->n; i++) {
 		if (!copy_process(copy, &files->items[i])) {
@@ -134,6 +138,7 @@ unsigned int hl_code_files_refused(const struct hl_code_files *files)
 
 /* A process seen from /proc: through its first thread, or through another if that has ended. */
 struct view {
+	struct hl_reach *reach;
 	int dir_fd; /* /proc/PID or /proc/PID/task/TID */
 	int root_fd;
 	uid_t uid;
@@ -229,7 +234,7 @@ static bool is_own(const struct view *view, const struct stat *st)
 static int open_own(const struct view *view, const char *path)
 {
 	struct stat st;
-	_cleanup_close_ int fd = hl_proc_open_in_root(view->root_fd, path, &st);
+	_cleanup_close_ int fd = hl_reach_open_in_root(view->reach, view->root_fd, path, &st);
 
 	if (fd < 0)
 		return fd;
@@ -277,26 +282,20 @@ static bool take_mapping(void *ctx, const struct hl_proc_mapping *mapping)
 	return true;
 }
 
-/* The very file that is mapped, O_PATH. A thread's folder has no such link. */
-static int open_mapped(const struct view *view, uint64_t start, uint64_t end)
-{
-	char link[64];
-
-	(void)snprintf(link, sizeof(link), "map_files/%" PRIx64 "-%" PRIx64, start, end);
-	return openat(view->dir_fd, link, O_PATH | O_CLOEXEC);
-}
-
 static int open_jitdump(const struct view *view, const struct mapped *mapped)
 {
-	_cleanup_close_ int path_fd = -1, fd = -1;
+	_cleanup_close_ int fd = -1;
 	struct stat st;
+	char link[64];
 
 	if (!mapped->dump_path[0])
 		return -ENOENT;
-	path_fd = open_mapped(view, mapped->dump_start, mapped->dump_end);
-	if (path_fd < 0)
+	/* The very file that is mapped. A thread's folder has no such link. */
+	(void)snprintf(link, sizeof(link), "map_files/%" PRIx64 "-%" PRIx64, mapped->dump_start,
+		       mapped->dump_end);
+	fd = hl_reach_open_link(view->reach, view->dir_fd, link, 0, &st, NULL);
+	if (fd == -ENOENT)
 		return open_own(view, mapped->dump_path);
-	fd = hl_proc_reopen(path_fd, &st);
 	if (fd < 0)
 		return fd;
 	return is_own(view, &st) ? TAKE_FD(fd) : -EPERM;
@@ -312,24 +311,31 @@ static void take_file(struct hl_code_process *process, enum hl_code_file_kind ki
 /*
  * Looks for what is not there yet: in each of the first rounds, since a process of some seconds may write names
  * in the middle of its life, and then ever less often, so that those that never write any cost little.
+ * Only one file system is waited for. False: it did not answer.
  */
-static void look(const struct hl_code_files *files, struct hl_code_process *process)
+static bool look(const struct hl_code_files *files, struct hl_code_process *process)
 {
-	struct view view = { .dir_fd = -1, .root_fd = -1 };
+	struct view view = { .reach = files->reach, .dir_fd = -1, .root_fd = -1 };
 	struct mapped mapped = { .dump_path = "" };
+	int code = 0;
 
 	if (view_process(files, &process->key, &view)) {
-		(void)hl_proc_maps(view.dir_fd, "maps", take_mapping, &mapped);
-		if (process->fds[HL_CODE_PERF_MAP] < 0)
-			take_file(process, HL_CODE_PERF_MAP, open_perf_map(&view));
-		if (process->fds[HL_CODE_JITDUMP] < 0)
-			take_file(process, HL_CODE_JITDUMP, open_jitdump(&view, &mapped));
+		code = hl_reach_maps(view.reach, view.dir_fd, "maps", take_mapping, &mapped);
+		if (process->fds[HL_CODE_PERF_MAP] < 0 && code != -ETIMEDOUT) {
+			code = open_perf_map(&view);
+			take_file(process, HL_CODE_PERF_MAP, code);
+		}
+		if (process->fds[HL_CODE_JITDUMP] < 0 && code != -ETIMEDOUT) {
+			code = open_jitdump(&view, &mapped);
+			take_file(process, HL_CODE_JITDUMP, code);
+		}
 	} else {
 		process->gone = true;
 	}
 	process->next_look = files->round + (process->looks < 4 * 64 ? 1 + process->looks / 4U : 64);
 	process->looks++;
 	view_done(&view);
+	return code != -ETIMEDOUT;
 }
 
 /* ---- all of them --------------------------------------------------------------------------------------- */
@@ -368,8 +374,9 @@ void hl_code_files_look(struct hl_code_files *files, const struct hl_window *win
 		struct hl_code_process *process = &files->items[i];
 		bool complete = process->fds[0] >= 0 && process->fds[1] >= 0;
 
-		if (!process->gone && !complete && files->round >= process->next_look)
-			look(files, process);
+		if (!process->gone && !complete && files->round >= process->next_look &&
+		    !look(files, process))
+			break;
 	}
 	files->round++;
 }

@@ -31,9 +31,10 @@ struct hl_code_process {
 };
 
 struct hl_code_files;
+struct hl_reach;
 
-/* Opens below @proc_fd, an open /proc, which stays the caller's. NULL: no memory. */
-struct hl_code_files *hl_code_files_new(int proc_fd);
+/* Opens below @proc_fd, an open /proc, through @reach; both stay the caller's. NULL: no memory. */
+struct hl_code_files *hl_code_files_new(int proc_fd, struct hl_reach *reach);
 void hl_code_files_free(struct hl_code_files *files);
 
 /* A copy, with descriptors of its own, for another thread to read. NULL without memory or descriptors. */
@@ -42,7 +43,8 @@ struct hl_code_files *hl_code_files_copy(const struct hl_code_files *files);
 /*
  * Takes note of the processes of the samples from number @first of @window on that ran code in no file, as
  * leaf or as caller, and looks for the files of those that are new, and again, ever more rarely, for those
- * that had none. To be called after each drain.
+ * that had none. To be called after each drain; where a file system does not answer the others wait for the
+ * next call, so that none takes much longer than HL_REACH_MS.
  */
 void hl_code_files_look(struct hl_code_files *files, const struct hl_window *window, size_t first);
 

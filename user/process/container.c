@@ -278,8 +278,8 @@ static int keep_pod(struct hl_container *container, struct hl_span pod)
 	return hl_container_keep(container, &container->pod_uid, uid, pod.len, sizeof(uid));
 }
 
-int hl_container_read(int root_fd, const struct hl_cgroup_place *place, struct hl_container **ret,
-		      struct hl_err *err)
+int hl_container_read(struct hl_reach *reach, int root_fd, const struct hl_cgroup_place *place,
+		      struct hl_container **ret, struct hl_err *err)
 {
 	_cleanup_(hl_container_freep) struct hl_container *container = calloc(1, sizeof(*container));
 	const char *parent = NULL;
@@ -295,7 +295,7 @@ int hl_container_read(int root_fd, const struct hl_cgroup_place *place, struct h
 		code = hl_container_keep(container, &parent, place->parent.at, place->parent.len,
 					 HL_NAME_MAX);
 	if (!code && !place->delegated)
-		status = hl_container_read_files(root_fd, parent, container, err);
+		status = hl_container_read_files(reach, root_fd, parent, container, err);
 	if (!code && status == -ENOMEM)
 		code = status;
 	if (!code)

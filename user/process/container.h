@@ -12,6 +12,7 @@
 
 struct hl_cgroup_place;
 struct hl_err;
+struct hl_reach;
 
 /*
  * A container, with what its runtime left on disk about it. Strings are NULL where nothing is known, and may
@@ -40,8 +41,8 @@ struct hl_container {
  * has its id only, since it may call itself after another. 0; -ENOMEM; or, if a file is there and could not
  * be used, another -errno with a sentence: *@ret is set then too, to what the path alone tells.
  */
-int hl_container_read(int root_fd, const struct hl_cgroup_place *place, struct hl_container **ret,
-		      struct hl_err *err);
+int hl_container_read(struct hl_reach *reach, int root_fd, const struct hl_cgroup_place *place,
+		      struct hl_container **ret, struct hl_err *err);
 void hl_container_free(struct hl_container *container);
 HL_DEFINE_CLEANUP(struct hl_container, hl_container_free)
 

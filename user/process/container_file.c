@@ -18,7 +18,7 @@
 #include "base/io.h"
 #include "base/str.h"
 #include "process/container.h"
-#include "process/proc.h"
+#include "process/reach.h"
 
 enum { FILE_LIMIT = 1 << 20, LIST_LIMIT = 8 << 20, DEPTH = 32 };
 
@@ -206,7 +206,7 @@ static int path_of(const struct source *source, const char *id, const char *spac
 }
 
 /* 1: it is not there. */
-static int read_source(int root_fd, const struct source *source, const char *space,
+static int read_source(struct hl_reach *reach, int root_fd, const struct source *source, const char *space,
 		       struct hl_container *container, struct hl_err *err)
 {
 	_cleanup_str_ struct hl_str path = { 0 };
@@ -220,7 +220,7 @@ static int read_source(int root_fd, const struct source *source, const char *spa
 
 	if (code)
 		return code;
-	fd = hl_proc_open_in_root(root_fd, path.data, &st);
+	fd = hl_reach_open_in_root(reach, root_fd, path.data, &st);
 	if (fd == -ENOENT || fd == -ENOTDIR)
 		return 1;
 	if (fd < 0)
@@ -244,8 +244,8 @@ static bool fits(const struct source *source, const struct hl_container *contain
 	       (!source->more && !container->described && strcmp(container->runtime, "kubernetes") == 0);
 }
 
-int hl_container_read_files(int root_fd, const char *parent, struct hl_container *container,
-			    struct hl_err *err)
+int hl_container_read_files(struct hl_reach *reach, int root_fd, const char *parent,
+			    struct hl_container *container, struct hl_err *err)
 {
 	const char *space = container->pod_uid || !parent ? "k8s.io" : parent;
 
@@ -257,7 +257,7 @@ int hl_container_read_files(int root_fd, const char *parent, struct hl_container
 		space = "default"; /* nerdctl */
 	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
 		int code = fits(&sources[i], container)
-				   ? read_source(root_fd, &sources[i], space, container, err)
+				   ? read_source(reach, root_fd, &sources[i], space, container, err)
 				   : 1;
 
 		if (code < 0)

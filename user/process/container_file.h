@@ -8,6 +8,7 @@
 
 struct hl_container;
 struct hl_err;
+struct hl_reach;
 
 /* Bytes of a string that is kept; Kubernetes allows names of 253 and label keys of 317. */
 enum { HL_NAME_MAX = 253, HL_KEY_MAX = 317, HL_VALUE_MAX = 1024 };
@@ -25,7 +26,7 @@ int hl_container_add_label(struct hl_container *container, const char *key, cons
  * which. @parent: containerd's namespace as the path has it, may be NULL. 0, also where there is no file;
  * -ENOMEM; else -errno of a file that could not be used.
  */
-int hl_container_read_files(int root_fd, const char *parent, struct hl_container *container,
-			    struct hl_err *err);
+int hl_container_read_files(struct hl_reach *reach, int root_fd, const char *parent,
+			    struct hl_container *container, struct hl_err *err);
 
 #endif

@@ -8,11 +8,12 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "process/proc.h"
+#include "process/reach.h"
 
 enum { LONGEST_BUILD_ID = 64 };
 
-int hl_debug_file_open(int root, const char *home, const uint8_t *build_id, size_t len, unsigned int skip)
+int hl_debug_file_open(struct hl_reach *reach, int root, const char *home, const uint8_t *build_id,
+		       size_t len, unsigned int skip)
 {
 	static const struct {
 		const char *prefix, *suffix;
@@ -38,7 +39,7 @@ int hl_debug_file_open(int root, const char *home, const uint8_t *build_id, size
 			continue;
 		n = snprintf(path, sizeof(path), "%s%s%s%s%s", places[i].in_home ? home : "",
 			     places[i].in_home ? "/" : "", places[i].prefix, hex, places[i].suffix);
-		fd = n < (int)sizeof(path) ? hl_proc_open_in_root(root, path, &st) : -ENAMETOOLONG;
+		fd = n < (int)sizeof(path) ? hl_reach_open_in_root(reach, root, path, &st) : -ENAMETOOLONG;
 		if (fd >= 0 && skip-- == 0)
 			return fd;
 		hl_cleanup_close(&fd);
@@ -46,7 +47,8 @@ int hl_debug_file_open(int root, const char *home, const uint8_t *build_id, size
 	return -ENOENT;
 }
 
-int hl_debug_link_open(int root, const char *path, const char *link, unsigned int skip)
+int hl_debug_link_open(struct hl_reach *reach, int root, const char *path, const char *link,
+		       unsigned int skip)
 {
 	static const struct {
 		const char *before, *behind;
@@ -64,7 +66,7 @@ int hl_debug_link_open(int root, const char *path, const char *link, unsigned in
 
 		n = snprintf(name, sizeof(name), "%s%.*s%s%s", places[i].before, (int)(slash - path),
 			     path + 1, places[i].behind, link);
-		fd = n < (int)sizeof(name) ? hl_proc_open_in_root(root, name, &st) : -ENAMETOOLONG;
+		fd = n < (int)sizeof(name) ? hl_reach_open_in_root(reach, root, name, &st) : -ENAMETOOLONG;
 		if (fd >= 0 && skip-- == 0)
 			return fd;
 		if (fd == -EMEDIUMTYPE)

@@ -14,25 +14,34 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "process/proc.h"
+#include "process/reach.h"
 #include "process/roots.h"
 
 /* A file whose processes die before it can be opened is tried this often; then it stays without names. */
-enum { MAX_TRIES = 50 };
+enum { MAX_TRIES = 50, MAX_UNANSWERED = 3 };
 
 struct hl_files {
 	struct hl_open_file *items; /* by id */
 	size_t n, cap;
 	struct hl_roots roots;
 	int proc_fd;
+	struct hl_reach *reach;
 };
 
-struct hl_files *hl_files_new(int proc_fd)
+struct hl_files *hl_files_new(int proc_fd, struct hl_reach *reach)
 {
 	struct hl_files *files = calloc(1, sizeof(*files));
 
-	if (files)
+	if (files) {
 		files->proc_fd = proc_fd;
+		files->reach = reach;
+	}
 	return files;
+}
+
+uint64_t hl_files_unrooted(const struct hl_files *files)
+{
+	return files->roots.dropped;
 }
 
 void hl_files_forget(struct hl_files *files, uint32_t id)
@@ -117,41 +126,27 @@ static bool is_sampled_file(const struct stat *st, const struct hl_file_key *key
 	       (kernel_device(st->st_dev) != key->device || st->st_ino == key->inode);
 }
 
-/* Where a magic link points, or NULL. A name that ends in " (deleted)" may really be called so. */
-static char *read_link(int dir_fd, const char *link, bool deleted)
-{
-	char text[PATH_MAX + 16];
-	ssize_t n = readlinkat(dir_fd, link, text, sizeof(text) - 1);
-
-	if (n <= 0)
-		return NULL;
-	text[n] = '\0';
-	if (deleted && hl_ends_with(text, " (deleted)"))
-		text[n - (ssize_t)strlen(" (deleted)")] = '\0';
-	return strdup(text);
-}
-
 /* By a magic link of /proc: map_files or exe, which work for deleted files and over mount namespaces. */
 static int open_link(const struct hl_files *files, const char *link, const struct hl_file_event *event,
 		     struct hl_open_file *file)
 {
-	_cleanup_close_ int path_fd = openat(files->proc_fd, link, O_PATH | O_CLOEXEC);
-	_cleanup_close_ int fd = -1;
+	static const char mark[] = " (deleted)";
+	_cleanup_free_ char *path = NULL;
 	struct stat st;
-	char *path;
+	_cleanup_close_ int fd =
+		hl_reach_open_link(files->reach, files->proc_fd, link, event->key.device, &st, &path);
 
-	if (path_fd < 0)
-		return -errno;
-	fd = hl_proc_reopen(path_fd, &st);
 	if (fd < 0)
 		return fd;
 	if (!is_sampled_file(&st, &event->key))
 		return -ESTALE;
 	file->deleted = st.st_nlink == 0;
-	path = read_link(files->proc_fd, link, file->deleted);
+	/* A name that ends in the mark may really be called so. */
+	if (path && file->deleted && hl_ends_with(path, mark))
+		path[strlen(path) - strlen(mark)] = '\0';
 	if (path) {
 		free(file->path);
-		file->path = path;
+		file->path = TAKE_PTR(path);
 		file->has_path = true;
 	}
 	return TAKE_FD(fd);
@@ -173,11 +168,11 @@ static bool take_path(void *ctx, const struct hl_proc_mapping *mapping)
 }
 
 /* The path of the mapping in @maps that starts at @start. Allocated; NULL if there is none. */
-static char *find_in_maps(int proc_fd, const char *maps, uint64_t start)
+static char *find_in_maps(const struct hl_files *files, const char *maps, uint64_t start)
 {
 	struct path_search search = { .start = start };
 
-	(void)hl_proc_maps(proc_fd, maps, take_path, &search);
+	(void)hl_reach_maps(files->reach, files->proc_fd, maps, take_path, &search);
 	return search.path;
 }
 
@@ -191,14 +186,14 @@ static int open_by_name(const struct hl_files *files, const struct hl_file_event
 	char name[96];
 
 	(void)snprintf(name, sizeof(name), "%u/task/%u/maps", event->tgid, event->tid);
-	path = find_in_maps(files->proc_fd, name, event->start);
+	path = find_in_maps(files, name, event->start);
 	if (!path)
 		return -ENOENT;
 	(void)snprintf(name, sizeof(name), "%u/task/%u/root", event->tgid, event->tid);
 	root = openat(files->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root < 0)
 		return -errno;
-	fd = hl_proc_open_in_root(root, path, &st);
+	fd = hl_reach_open_in_root(files->reach, root, path, &st);
 	if (fd < 0)
 		return fd;
 	if (!is_sampled_file(&st, &event->key))
@@ -219,13 +214,20 @@ static int open_any_way(const struct hl_files *files, const struct hl_file_event
 	(void)snprintf(link, sizeof(link), "%u/map_files/%llx-%llx", event->tgid,
 		       (unsigned long long)event->start, (unsigned long long)event->end);
 	fd = first = open_link(files, link, event, file);
-	if (fd < 0)
+	if (fd < 0 && !hl_reach_is_unanswered(fd))
 		fd = open_by_name(files, event, file);
-	if (fd < 0) {
+	if (fd < 0 && !hl_reach_is_unanswered(fd)) {
 		(void)snprintf(link, sizeof(link), "%u/task/%u/exe", event->tgid, event->tid);
 		fd = open_link(files, link, event, file);
 	}
-	return fd < 0 ? first : fd;
+	return fd < 0 && !hl_reach_is_unanswered(fd) ? first : fd;
+}
+
+/* @error is what the last try came to. */
+static bool is_worth_another_try(const struct hl_open_file *file, int error)
+{
+	return error != -EMEDIUMTYPE &&
+	       file->tries < (uint32_t)(hl_reach_is_unanswered(error) ? MAX_UNANSWERED : MAX_TRIES);
 }
 
 enum hl_file_state hl_files_open(struct hl_files *files, const struct hl_file_event *event)
@@ -247,9 +249,9 @@ enum hl_file_state hl_files_open(struct hl_files *files, const struct hl_file_ev
 		file->root =
 			hl_roots_of(&files->roots, files->proc_fd, (pid_t)event->tgid, (pid_t)event->tid);
 	file->error = fd < 0 ? fd : 0;
-	file->state = fd >= 0                                          ? HL_FILE_OPEN
-		      : fd == -EMEDIUMTYPE || file->tries >= MAX_TRIES ? HL_FILE_REFUSED
-								       : HL_FILE_FAILED;
+	file->state = fd >= 0                          ? HL_FILE_OPEN
+		      : is_worth_another_try(file, fd) ? HL_FILE_FAILED
+						       : HL_FILE_REFUSED;
 	return file->state;
 }
 
@@ -317,7 +319,7 @@ static void search_process(void *ctx, pid_t pid)
 		return;
 	search->pid = pid;
 	(void)snprintf(name, sizeof(name), "%d/maps", (int)pid);
-	(void)hl_proc_maps(search->files->proc_fd, name, search_mapping, search);
+	(void)hl_reach_maps(search->files->reach, search->files->proc_fd, name, search_mapping, search);
 }
 
 unsigned int hl_files_search(struct hl_files *files)

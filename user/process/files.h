@@ -34,9 +34,13 @@ struct hl_open_file {
 };
 
 struct hl_files;
+struct hl_reach;
 
-/* A registry that opens files below @proc_fd, an open /proc, which stays the caller's. NULL: no memory. */
-struct hl_files *hl_files_new(int proc_fd);
+/*
+ * A registry that opens files below @proc_fd, an open /proc, through @reach; both stay the caller's. NULL: no
+ * memory.
+ */
+struct hl_files *hl_files_new(int proc_fd, struct hl_reach *reach);
 void hl_files_free(struct hl_files *files);
 
 /*
@@ -60,6 +64,9 @@ void hl_files_forget(struct hl_files *files, uint32_t id);
  * of the host: for the end of a recording or once in a while, not for each event.
  */
 unsigned int hl_files_search(struct hl_files *files);
+
+/* Files of which no root is kept, as there are too many: their debug files are looked for on the host only. */
+uint64_t hl_files_unrooted(const struct hl_files *files);
 
 /* The file with that id; NULL if no event of it was handled. Valid until the next hl_files_open(). */
 const struct hl_open_file *hl_files_get(const struct hl_files *files, uint32_t id);

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "process/files.h"
 #include "process/proc.h"
+#include "process/reach.h"
 
 enum { MAPPING_LIMIT = 1 << 20 };
 
@@ -29,6 +30,7 @@ struct known_file {
 struct hl_maps {
 	int proc_fd;
 	struct hl_files *files;
+	struct hl_reach *reach;
 	struct mapping *items; /* of the processes read in this call */
 	size_t n, cap;
 	struct known_file *known; /* file HL_FILE_FIRST + i */
@@ -38,13 +40,14 @@ struct hl_maps {
 	uint32_t reading; /* the thread group that is being read */
 };
 
-struct hl_maps *hl_maps_new(int proc_fd, struct hl_files *files)
+struct hl_maps *hl_maps_new(int proc_fd, struct hl_reach *reach, struct hl_files *files)
 {
 	struct hl_maps *maps = calloc(1, sizeof(*maps));
 
 	if (maps) {
 		maps->proc_fd = proc_fd;
 		maps->files = files;
+		maps->reach = reach;
 	}
 	return maps;
 }
@@ -124,7 +127,7 @@ static void read_process(struct hl_maps *maps, uint32_t tgid)
 	maps->read[maps->n_read++] = tgid;
 	maps->reading = tgid;
 	(void)snprintf(name, sizeof(name), "%u/maps", tgid);
-	(void)hl_proc_maps(maps->proc_fd, name, take_mapping, maps);
+	(void)hl_reach_maps(maps->reach, maps->proc_fd, name, take_mapping, maps);
 }
 
 static uint64_t translate(const struct hl_maps *maps, uint32_t tgid, uint64_t frame)

@@ -5,6 +5,7 @@
 #include "sample/window.h"
 
 struct hl_files;
+struct hl_reach;
 
 /*
  * Translates raw user addresses by /proc/PID/maps, for kernels where the program cannot look mappings up
@@ -14,7 +15,7 @@ struct hl_files;
 struct hl_maps;
 
 /* Opens the files it meets into @files, which stays the caller's. NULL: no memory. */
-struct hl_maps *hl_maps_new(int proc_fd, struct hl_files *files);
+struct hl_maps *hl_maps_new(int proc_fd, struct hl_reach *reach, struct hl_files *files);
 void hl_maps_free(struct hl_maps *maps);
 
 /*

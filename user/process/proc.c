@@ -77,7 +77,13 @@ int hl_proc_maps(int proc_fd, const char *maps,
 		 bool (*each)(void *ctx, const struct hl_proc_mapping *mapping), void *ctx)
 {
 	int fd = openat(proc_fd, maps, O_RDONLY | O_CLOEXEC);
-	_cleanup_fclose_ FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+
+	return fd < 0 ? -errno : hl_proc_maps_of(fd, each, ctx);
+}
+
+int hl_proc_maps_of(int fd, bool (*each)(void *ctx, const struct hl_proc_mapping *mapping), void *ctx)
+{
+	_cleanup_fclose_ FILE *f = fdopen(fd, "r");
 	_cleanup_free_ char *line = NULL;
 	struct hl_proc_mapping mapping;
 	size_t size = 0;

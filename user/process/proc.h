@@ -36,6 +36,8 @@ struct hl_proc_mapping {
  */
 int hl_proc_maps(int proc_fd, const char *maps,
 		 bool (*each)(void *ctx, const struct hl_proc_mapping *mapping), void *ctx);
+/* The same of an open maps file, or a copy of one, which is closed. */
+int hl_proc_maps_of(int fd, bool (*each)(void *ctx, const struct hl_proc_mapping *mapping), void *ctx);
 
 /*
  * A readable descriptor for what @path_fd (opened O_PATH) names, with its state in @ret_stat. Only a regular

@@ -29,6 +29,7 @@ static void take_behind(struct hl_remapped_finder *f, const struct hl_proc_mappi
 	for (size_t i = 0; i < f->n_waiting; i++) {
 		bool is_asked = f->waiting[i].start == f->asked;
 
+		f->dropped += f->n == HL_REMAPPED_MAX;
 		if (f->n == HL_REMAPPED_MAX && is_asked)
 			f->n--;
 		if (f->n < HL_REMAPPED_MAX)
@@ -173,7 +174,8 @@ static bool take_mapping(void *ctx, const struct hl_proc_mapping *mapping)
 	return true;
 }
 
-size_t hl_remapped_find(int proc_fd, const struct hl_file_event *event, struct hl_remapped *ret)
+size_t hl_remapped_find(int proc_fd, const struct hl_file_event *event, struct hl_remapped *ret,
+			size_t *ret_dropped)
 {
 	struct hl_remapped_finder finder = { .asked = event->start };
 	_cleanup_close_ int dir_fd = -1, mem_fd = -1;
@@ -181,6 +183,7 @@ size_t hl_remapped_find(int proc_fd, const struct hl_file_event *event, struct h
 	char name[16];
 	size_t n = 0;
 
+	*ret_dropped = 0;
 	(void)snprintf(name, sizeof(name), "%u", event->tgid);
 	dir_fd = openat(proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir_fd < 0 || !hl_proc_started(dir_fd, event->process.start_time))
@@ -188,6 +191,7 @@ size_t hl_remapped_find(int proc_fd, const struct hl_file_event *event, struct h
 	if (hl_proc_maps(dir_fd, "maps", take_mapping, &finder))
 		return 0;
 	hl_remapped_take(&finder, NULL);
+	*ret_dropped = finder.dropped;
 	mem_fd = finder.n ? openat(dir_fd, "mem", O_RDONLY | O_CLOEXEC) : -1;
 	for (size_t i = 0; i < finder.n && mem_fd >= 0; i++) {
 		const struct hl_proc_mapping *at = &finder.found[i].at;

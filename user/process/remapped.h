@@ -35,6 +35,7 @@ struct hl_remapped_finder {
 	size_t n_waiting;
 	struct hl_remapped_candidate found[HL_REMAPPED_MAX];
 	size_t n;
+	size_t dropped; /* candidates for which there was no room */
 };
 
 /* Takes the mappings of a process in order, at last NULL. */
@@ -62,8 +63,10 @@ struct hl_remapped {
 
 /*
  * Finds out which code of the process that @event, one of no file, tells of comes from files: its mapping, and
- * others. How many are written to @ret, at most HL_REMAPPED_MAX; 0 also if the process has ended.
+ * others. How many are written to @ret, at most HL_REMAPPED_MAX; 0 also if the process has ended. @ret_dropped:
+ * mappings that were not looked at, as there are too many.
  */
-size_t hl_remapped_find(int proc_fd, const struct hl_file_event *event, struct hl_remapped *ret);
+size_t hl_remapped_find(int proc_fd, const struct hl_file_event *event, struct hl_remapped *ret,
+			size_t *ret_dropped);
 
 #endif

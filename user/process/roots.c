@@ -34,7 +34,7 @@ int hl_roots_of(struct hl_roots *roots, int proc_fd, pid_t tgid, pid_t tid)
 
 	(void)snprintf(name, sizeof(name), "%d/task/%d/root", (int)tgid, (int)tid);
 	fd = openat(proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &st))
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO | STATX_MNT_ID, &st))
 		return -1;
 	root = (struct hl_root){ .mount = st.stx_mask & STATX_MNT_ID ? st.stx_mnt_id : 0,
 				 .inode = st.stx_ino,
@@ -43,8 +43,10 @@ int hl_roots_of(struct hl_roots *roots, int proc_fd, pid_t tgid, pid_t tid)
 	for (size_t i = 0; i < roots->n; i++)
 		if (is_same(&roots->items[i], &root))
 			return roots->items[i].fd;
-	if (hl_grow(&roots->items, &roots->cap, roots->n + 1, sizeof(*roots->items), MAX_ROOTS))
+	if (hl_grow(&roots->items, &roots->cap, roots->n + 1, sizeof(*roots->items), MAX_ROOTS)) {
+		roots->dropped++;
 		return -1;
+	}
 	root.fd = TAKE_FD(fd);
 	roots->items[roots->n++] = root;
 	return root.fd;

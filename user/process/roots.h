@@ -14,6 +14,7 @@
 struct hl_roots {
 	struct hl_root *items;
 	size_t n, cap;
+	uint64_t dropped; /* roots of files that are not kept, as there are too many */
 };
 
 /*

@@ -175,10 +175,38 @@ static const struct hl_reason lacks[HL_LACKS] = {
 	},
 	[HL_LACK_FILE] = {
 		"file not opened",
-		"the process ended before its file could be opened, or it is no ELF file",
+		"the process ended before its file could be opened",
 		"Files are opened by the mapping of the process that was sampled, within milliseconds. Of shorter "
 		"processes only files that others run too are found. Or privileges do not suffice: see \"hotleaf "
 		"check\", line \"files\".",
+	},
+	[HL_LACK_HOST_IDS] = {
+		"file not to be found",
+		"process ids here are a container's own, and the kernel's are others",
+		"Each file is opened through the process that maps it, by the number that the kernel has for the "
+		"process. In a pid namespace of its own, as in a container or under unshare -p, hotleaf cannot find "
+		"it by that. Start the container with --pid=host.",
+	},
+	[HL_LACK_ANSWER] = {
+		"file system silent", "the file system of the file did not answer in time",
+		"A FUSE mount whose daemon hangs, or a network mount whose server is gone. A child that waits for it "
+		"is left behind, and the mount is tried again after a minute. Programs that run from it have no names "
+		"and no unwind tables; nothing else is affected.",
+	},
+	[HL_LACK_COPY] = {
+		"file too large", "on FUSE, from where files are copied to memory up to a limit",
+		"A file on FUSE is never held open, since closing it waits for its daemon. It is copied instead, up to "
+		"64 MiB a file and 256 MiB in all. Run such programs from another file system.",
+	},
+	[HL_LACK_PERMISSION] = {
+		"file refused", "its file system does not let it be opened",
+		"FUSE mounts, AppImages for one, serve their own user only, not even root. Or hotleaf lacks "
+		"privileges: see \"hotleaf check\", line \"files\".",
+	},
+	[HL_LACK_ELF] = {
+		"no ELF file", "what was executed is no file that symd can read",
+		"Code in an executable mapping of other files, such as the caches of runtimes. It shows by the file's "
+		"name and the address in it.",
 	},
 	[HL_LACK_DENIED] = {
 		"file denied", "symd, which parses files in a sandbox, failed on the file twice",

@@ -20,6 +20,11 @@ enum hl_lack {
 	HL_LACK_CGROUP,
 	HL_LACK_NAME,
 	HL_LACK_FILE,
+	HL_LACK_HOST_IDS,   /* process ids here are a container's own */
+	HL_LACK_ANSWER,     /* of the file system */
+	HL_LACK_COPY,       /* of a file on FUSE that is too large */
+	HL_LACK_PERMISSION, /* to open the file, even for root */
+	HL_LACK_ELF,
 	HL_LACK_DENIED,
 	HL_LACK_TEXT,
 	HL_LACK_DECODER,

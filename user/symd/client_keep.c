@@ -31,15 +31,16 @@ void hl_symd_keep_done(struct hl_symd_keep *keep)
 
 static struct hl_symd_identity identify(int fd)
 {
-	struct stat st;
+	struct statx st;
 
-	if (fstat(fd, &st))
+	/* What is known here: a server that is gone is not asked. */
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &st))
 		return (struct hl_symd_identity){ 0 };
-	return (struct hl_symd_identity){ .device = st.st_dev,
-					  .inode = st.st_ino,
-					  .size = (uint64_t)st.st_size,
-					  .mtime_sec = st.st_mtim.tv_sec,
-					  .mtime_nsec = st.st_mtim.tv_nsec };
+	return (struct hl_symd_identity){ .device = (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor,
+					  .inode = st.stx_ino,
+					  .size = st.stx_size,
+					  .mtime_sec = st.stx_mtime.tv_sec,
+					  .mtime_nsec = st.stx_mtime.tv_nsec };
 }
 
 static bool is_same(const struct hl_symd_identity *a, const struct hl_symd_identity *b)
