@@ -39,7 +39,8 @@ struct hl_cgroups_stats {
 
 /*
  * Finds the cgroup file systems by the mountinfo below @proc_fd, an open /proc, and the host's root as that of
- * process 1, or if that may not be opened its own. @proc_fd stays the caller's, as does @reach, which opens files. NULL: no memory.
+ * process 1, or if that may not be opened its own. @proc_fd stays the caller's, as does @reach,
+ * which opens files. NULL: no memory.
  */
 struct hl_cgroups *hl_cgroups_new(int proc_fd, struct hl_reach *reach);
 void hl_cgroups_free(struct hl_cgroups *cgroups);
