@@ -298,8 +298,8 @@ HL_TEST(chance_is_not_taken_for_a_change)
 
 	for (unsigned int round = 0; round < ROUNDS; round++) {
 		uint64_t count[2][PLACES] = { { 0 } };
-		struct hl_diff diff = { .side = { { NULL, SAMPLES, SAMPLES, 1. / SAMPLES },
-						  { NULL, SAMPLES, SAMPLES, 1. / SAMPLES } },
+		struct hl_diff diff = { .side = { { .trials = SAMPLES, .scale = 1. / SAMPLES },
+						  { .trials = SAMPLES, .scale = 1. / SAMPLES } },
 					.noise = hl_diff_bound(PLACES) };
 		bool alarm = false;
 
