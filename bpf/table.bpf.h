@@ -9,7 +9,7 @@
 
 #include "mapping.bpf.h"
 
-#define PAGE_ROWS_LOG2 10 /* a page of 1,024 bytes has at most as many rows */
+#define PAGE_ROWS_LOG2 HL_UNWIND_PAGE_SHIFT /* a page has at most as many rows as bytes */
 
 /* The last of the @n rows from word @first that stands at or before @offset in its page. */
 __noinline __u32 find_row(__u32 first, __u32 n, __u32 offset)

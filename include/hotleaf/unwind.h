@@ -8,8 +8,8 @@
  * kernel (bpf/walk.bpf.h).
  *
  * Places are file offsets, as frames are, not ELF addresses: the table of a file whose segments are loaded
- * at different distances needs no translation in the kernel. The code is cut into pages of 1 KiB. A row says
- * from which place on, up to the next row, a rule holds: 10 bits of offset in its page, 22 bits of rule. The
+ * at different distances needs no translation in the kernel. The code is cut into pages of 4 KiB. A row says
+ * from which place on, up to the next row, a rule holds: 12 bits of offset in its page, 20 bits of rule. The
  * first row of a page always has offset 0, so that no search leaves its page.
  *
  * As bytes: one hl_unwind_table, n_rules hl_unwind_rule, n_pages hl_unwind_page, n_rows rows (__u32); the
@@ -18,9 +18,9 @@
 
 #include <linux/types.h>
 
-#define HL_UNWIND_VERSION    2
-#define HL_UNWIND_PAGE_SHIFT 10
-#define HL_UNWIND_RULE_BITS  22
+#define HL_UNWIND_VERSION    3
+#define HL_UNWIND_PAGE_SHIFT 12
+#define HL_UNWIND_RULE_BITS  20
 #define HL_UNWIND_RULE_MASK  ((1u << HL_UNWIND_RULE_BITS) - 1)
 
 /* How the canonical frame address (DWARF 5, 6.4) is computed. Values reach disk: never renumbered. */

@@ -422,11 +422,11 @@ HL_TEST(a_table_larger_than_a_slab_is_whole)
 	struct hl_capture_options options = { .unwind_mb = 64 };
 	struct hl_capture *capture = load(&options);
 	void *small = make_table(0, 3, 5, HL_CFA_RBP);
-	void *table = make_table(11, 300000, 3, HL_CFA_RSP); /* 293 MiB of code; its index alone is 2.3 MiB */
+	void *table = make_table(11, 200000, 5, HL_CFA_RSP); /* 781 MiB of code; its index alone is 1.5 MiB */
 
 	load_table(capture, 1000, small);
 	load_table(capture, 1001, table);
-	for (uint32_t page = 11; page < 300011; page++)
+	for (uint32_t page = 11; page < 200011; page++)
 		CHECK_INT(kind_at(capture, 1001, page), HL_CFA_RSP);
 	CHECK_INT(stats_of(capture).table_bytes, 6 << 20);
 	free(table);

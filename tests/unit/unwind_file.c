@@ -17,7 +17,7 @@
 #include "sample/unwind_table.h"
 #include "tabletext.h"
 
-enum { BIAS = 0x400000, TEXT = 0x401000, TEXT_SIZE = 0x1000, FRAMES = 0x405000 };
+enum { BIAS = 0x400000, TEXT = 0x401000, TEXT_SIZE = 0x4000, FRAMES = 0x405000 };
 
 /* Programs that can be told apart. */
 static const uint8_t to_16[] = { 0x0e, 16 }, to_24[] = { 0x0e, 24 }, to_32[] = { 0x0e, 32 };
@@ -88,7 +88,7 @@ HL_TEST(rows_pages_and_rules)
 
 	/* One function over the first three pages of four: each begins with a row of its own. */
 	cw_init(&f, FRAMES, false);
-	cw_fde(&f, cw_usual_cie(&f), TEXT, 0xa00, to_16, 2);
+	cw_fde(&f, cw_usual_cie(&f), TEXT, 0x2a00, to_16, 2);
 	add_text(&w);
 	cw_put_segment(&f, &w, BIAS);
 	table = compile(&w);
@@ -97,7 +97,7 @@ HL_TEST(rows_pages_and_rules)
 	CHECK_INT(table.n_fdes, 1);
 	memcpy(&head, table.bytes, sizeof(head));
 	CHECK_INT(head.version, HL_UNWIND_VERSION);
-	CHECK_INT(head.first_page, (TEXT - BIAS) >> 10);
+	CHECK_INT(head.first_page, (TEXT - BIAS) >> 12);
 	CHECK_INT(head.n_pages, 4);
 	CHECK_INT(head.n_rows, 5);
 	CHECK_INT(table.len, 32 + 3 * 8 + 4 * 8 + 5 * 4);
@@ -105,7 +105,7 @@ HL_TEST(rows_pages_and_rules)
 	CHECK_INT(rows[0], 2);
 	CHECK_INT(rows[1], 2);
 	CHECK_INT(rows[2], 2);
-	CHECK_INT(rows[3], 0x200u << 22 | 0);
+	CHECK_INT(rows[3], 0xa00u << 20 | 0);
 	CHECK_INT(rows[4], 0);
 	free(table.bytes);
 }
@@ -175,18 +175,18 @@ HL_TEST(places_are_file_offsets_in_every_segment)
 	cw_fde(&f, cie, 0x700000, 0x100, to_24, 2);
 	cw_fde(&f, cie, 0x300100, 0x100, to_32, 2);
 	add_text(&w);
-	ew_put(&w, 0x4000, NULL, 0x200);
-	ew_segment(&w, PT_LOAD, PF_R | PF_X, 0x4000, 0x700000, 0x100);
-	ew_segment(&w, PT_LOAD, PF_R | PF_X, 0x4100, 0x300100, 0x100);
+	ew_put(&w, 0x6000, NULL, 0x200);
+	ew_segment(&w, PT_LOAD, PF_R | PF_X, 0x6000, 0x700000, 0x100);
+	ew_segment(&w, PT_LOAD, PF_R | PF_X, 0x6100, 0x300100, 0x100);
 	cw_put_segment(&f, &w, BIAS);
 	table = compile(&w);
 	CHECK_STR(text_at(&table, 0xff0, 0x10), "0 none; 8 rsp+16");
-	CHECK_STR(table_text(&table, 0x4000, 0x200), "0 rsp+24; 100 rsp+32");
+	CHECK_STR(table_text(&table, 0x6000, 0x200), "0 rsp+24; 100 rsp+32");
 	/* Between the segments there is no code, before and behind them no page. */
-	CHECK_INT(hl_unwind_lookup(table.bytes, table.len, 0x2000, &rule), -ENOENT);
-	CHECK_INT(hl_unwind_lookup(table.bytes, table.len, 0x3fff, &rule), -ENOENT);
+	CHECK_INT(hl_unwind_lookup(table.bytes, table.len, 0x5000, &rule), -ENOENT);
+	CHECK_INT(hl_unwind_lookup(table.bytes, table.len, 0x5fff, &rule), -ENOENT);
 	CHECK_INT(hl_unwind_lookup(table.bytes, table.len, 0xfff, &rule), -ENOENT);
-	CHECK_INT(hl_unwind_lookup(table.bytes, table.len, 0x4400, &rule), -ENOENT);
+	CHECK_INT(hl_unwind_lookup(table.bytes, table.len, 0x7000, &rule), -ENOENT);
 	CHECK_INT(hl_unwind_lookup(table.bytes, table.len, UINT64_MAX, &rule), -ENOENT);
 	free(table.bytes);
 }

@@ -29,7 +29,7 @@ static const struct table sound = {
 		   { .cfa_kind = HL_CFA_REG, .cfa_off = -256 | 15 },
 		   { .cfa_kind = HL_CFA_PLT, .cfa_off = 11, .fp_kind = HL_FP_UNDEFINED } },
 	.pages = { { 0, 3 }, { 3, 1 }, { 0, 0 }, { 4, 2 } },
-	.rows = { ROW(0, 0), ROW(1, 1), ROW(1023, 2), ROW(0, 2), ROW(0, 0), ROW(512, 3) },
+	.rows = { ROW(0, 0), ROW(1, 1), ROW(4095, 2), ROW(0, 2), ROW(0, 0), ROW(512, 3) },
 };
 
 /* The cfa kind at @offset, or what hl_unwind_lookup() said. */
@@ -47,16 +47,16 @@ HL_TEST(lookups)
 
 	if (hl_unwind_check(&sound, sizeof(sound), &err) < 0)
 		FAIL("%s", err.text);
-	CHECK_INT(kind_at(&sound, 5 * 1024 - 1), -ENOENT);
-	CHECK_INT(kind_at(&sound, 5 * 1024), HL_CFA_NONE);
-	CHECK_INT(kind_at(&sound, 5 * 1024 + 1), HL_CFA_RSP);
-	CHECK_INT(kind_at(&sound, 5 * 1024 + 1022), HL_CFA_RSP);
-	CHECK_INT(kind_at(&sound, 5 * 1024 + 1023), HL_CFA_REG);
-	CHECK_INT(kind_at(&sound, 6 * 1024 + 700), HL_CFA_REG);
-	CHECK_INT(kind_at(&sound, 7 * 1024), -ENOENT);
-	CHECK_INT(kind_at(&sound, 8 * 1024 + 511), HL_CFA_NONE);
-	CHECK_INT(kind_at(&sound, 8 * 1024 + 512), HL_CFA_PLT);
-	CHECK_INT(kind_at(&sound, 9 * 1024), -ENOENT);
+	CHECK_INT(kind_at(&sound, 5 * 4096 - 1), -ENOENT);
+	CHECK_INT(kind_at(&sound, 5 * 4096), HL_CFA_NONE);
+	CHECK_INT(kind_at(&sound, 5 * 4096 + 1), HL_CFA_RSP);
+	CHECK_INT(kind_at(&sound, 5 * 4096 + 4094), HL_CFA_RSP);
+	CHECK_INT(kind_at(&sound, 5 * 4096 + 4095), HL_CFA_REG);
+	CHECK_INT(kind_at(&sound, 6 * 4096 + 700), HL_CFA_REG);
+	CHECK_INT(kind_at(&sound, 7 * 4096), -ENOENT);
+	CHECK_INT(kind_at(&sound, 8 * 4096 + 511), HL_CFA_NONE);
+	CHECK_INT(kind_at(&sound, 8 * 4096 + 512), HL_CFA_PLT);
+	CHECK_INT(kind_at(&sound, 9 * 4096), -ENOENT);
 	CHECK_INT(kind_at(&sound, UINT64_MAX), -ENOENT);
 }
 
@@ -73,9 +73,9 @@ HL_TEST(lookups)
 
 HL_TEST(heads)
 {
-	static const char no_table[] = "120 bytes are no unwind table of version 2";
+	static const char no_table[] = "120 bytes are no unwind table of version 3";
 
-	UNSOUND(head.version, 3, no_table);
+	UNSOUND(head.version, 2, no_table);
 	UNSOUND(head.n_rules, 3, no_table);
 	UNSOUND(head.n_rules, UINT32_MAX, no_table);
 	UNSOUND(head.n_pages, 5, no_table);
@@ -124,7 +124,7 @@ HL_TEST(short_tables)
 
 		memcpy(bytes, &sound, len);
 		CHECK_INT(hl_unwind_check(bytes, len, NULL), -EBADMSG);
-		CHECK_INT(hl_unwind_lookup(bytes, len, 5 * 1024, &rule), -EBADMSG);
+		CHECK_INT(hl_unwind_lookup(bytes, len, 5 * 4096, &rule), -EBADMSG);
 		free(bytes);
 	}
 	CHECK_INT(hl_unwind_check(NULL, 0, NULL), -EBADMSG);

@@ -55,7 +55,7 @@
 
 enum {
 	DEFAULT_MB = 128,
-	CHUNK_WORDS = HL_SLAB_WORDS / 8,               /* of rows; at least a page's 1,024 */
+	CHUNK_WORDS = HL_SLAB_WORDS / 8,               /* of rows; at least a page's 4,096 */
 	HEAD_WORDS = sizeof(struct hl_table_head) / 4, /* likewise HL_UNWIND_PAGE's below */
 	ENTRY_WORDS = sizeof(struct hl_unwind_page) / 4,
 	HOT_EPOCHS = 2, /* used in this one or the one before: in use now */

@@ -8,7 +8,7 @@
 #include "base/err.h"
 
 enum {
-	MAX_PAGES = 1 << 20, /* 1 GiB of code */
+	MAX_PAGES = 1 << 18, /* 1 GiB of code */
 	MAX_ROWS = 16 << 20,
 	MAX_RULES = 1 << 16,
 	MAX_REGISTER = 15,

@@ -10,7 +10,8 @@
 #include <hotleaf/unwind.h>
 
 /* The number of a table's first page has 32 bits. */
-#define MAX_OFFSET (UINT64_C(1) << (32 + HL_UNWIND_PAGE_SHIFT))
+#define PAGES_IN_MIB (1u << (20 - HL_UNWIND_PAGE_SHIFT))
+#define MAX_OFFSET   (UINT64_C(1) << (32 + HL_UNWIND_PAGE_SHIFT))
 
 /* The bytes of @s that are in the file: their end, 0 for none. */
 static uint64_t end_of(const struct hl_elf *elf, const struct hl_elf_segment *s)
@@ -83,8 +84,9 @@ int hl_code_read(const struct hl_elf *elf, struct hl_code *ret, struct hl_err *e
 	if (last - first > HL_CODE_PAGES_MAX)
 		return hl_err_set(err, -E2BIG,
 				  "'%s' has its code over %llu MiB; an unwind table spans at most %u",
-				  hl_elf_name(elf), (unsigned long long)(last - first + 1023) >> 10,
-				  HL_CODE_PAGES_MAX >> 10);
+				  hl_elf_name(elf),
+				  (unsigned long long)((last - first + PAGES_IN_MIB - 1) / PAGES_IN_MIB),
+				  HL_CODE_PAGES_MAX / PAGES_IN_MIB);
 	code.segments = calloc(n, sizeof(*code.segments));
 	code.ranges = calloc(n, sizeof(*code.ranges));
 	if (!code.segments || !code.ranges)

@@ -12,7 +12,7 @@ struct hl_elf;
 struct hl_err;
 
 #define HL_CODE_PAGES_MAX \
-	(1u << 20) /* of 1 KiB: ranges are 32 bits wide, and the index takes 8 bytes a page */
+	(1u << 18) /* of 4 KiB: ranges are 32 bits wide, and the index takes 8 bytes a page */
 
 /* What the file holds of an executable segment. */
 struct hl_code_segment {
