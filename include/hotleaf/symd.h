@@ -91,6 +91,9 @@ enum hl_symd_type {
 
 #define HL_SYMD_CONTENT_ID 16
 
+/* The number of the kernel's own file with debug information, for which LINES serves kernel addresses. */
+#define HL_SYMD_KERNEL_FILE 0
+
 struct hl_symd_request {
 	__u32 type;   /* enum hl_symd_type */
 	__u32 file;   /* the client's number of the file */

@@ -149,7 +149,7 @@ static void add_lines_notes(struct hl_header *h, const struct hl_lines_counts *l
 {
 	int n;
 
-	if (lines->without || lines->refused || lines->untried || lines->damaged) {
+	if (lines->without || lines->refused || lines->untried || lines->damaged || lines->kernel_without) {
 		n = snprintf(h->lines_note, sizeof(h->lines_note),
 			     "inlined functions and lines are known of %u file%s; %u without debug "
 			     "information, %u not read for want of time, %u refused",
@@ -159,8 +159,11 @@ static void add_lines_notes(struct hl_header *h, const struct hl_lines_counts *l
 			n += snprintf(h->lines_note + n, sizeof(h->lines_note) - (size_t)n, ", the first %s",
 				      lines->refusal);
 		if (lines->damaged)
+			n += snprintf(h->lines_note + n, sizeof(h->lines_note) - (size_t)n,
+				      "; %u damaged parts are left out", lines->damaged);
+		if (lines->kernel_without)
 			(void)snprintf(h->lines_note + n, sizeof(h->lines_note) - (size_t)n,
-				       "; %u damaged parts are left out", lines->damaged);
+				       "; the kernel's debug information is not on this host");
 		hl_header_note(h, h->lines_note);
 	}
 	if (lines->missing) {

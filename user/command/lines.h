@@ -2,6 +2,7 @@
 #ifndef HL_COMMAND_LINES_H
 #define HL_COMMAND_LINES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,7 @@ struct hl_lines_counts {
 	unsigned int untried; /* the time was over before their turn */
 	unsigned int missing; /* .dwo and alternate files that were not there, or were others */
 	unsigned int damaged; /* units in files that were read, and functions nested too deeply */
+	bool kernel_without;  /* the kernel's debug information is not on this host */
 	char refusal[240];    /* of the first that was refused, why */
 	char missed[160];     /* the first that was missing */
 };

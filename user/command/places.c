@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "command/kernel_lines.h"
 #include "command/kernel_names.h"
 #include "command/named_files.h"
 #include "command/place_frames.h"
@@ -349,7 +350,15 @@ static int look_up_batch(struct hl_places *places, size_t from, size_t n, const 
 	return code;
 }
 
-/* Reads inlined functions and lines of the @n files, of which those count that symd knows. */
+static bool has_kernel_places(const struct hl_places *places)
+{
+	for (size_t i = 0; i < places->n; i++)
+		if (places->items[i].query.place == HL_SYMD_KERNEL)
+			return true;
+	return false;
+}
+
+/* Reads inlined functions and lines of the kernel and of the @n files, of which those count that symd knows. */
 static int read_lines(struct hl_places *places, const struct hl_named_file *named, size_t n)
 {
 	_cleanup_free_ struct hl_lines_file *files = calloc(n, sizeof(*files));
@@ -363,6 +372,10 @@ static int read_lines(struct hl_places *places, const struct hl_named_file *name
 			files[kept++] = (struct hl_lines_file){ (uint32_t)i, weights[i] };
 	hl_lines_read(places->resolve->symd, places->resolve->cache, places->resolve->reach,
 		      places->resolve->files, files, kept, places->resolve->debug_memory, &places->lines);
+	if (has_kernel_places(places))
+		hl_kernel_lines_read(places->resolve->symd, places->resolve->cache,
+				     places->resolve->debug_memory, places->resolve->debuginfod_ms,
+				     &places->lines);
 	return 0;
 }
 

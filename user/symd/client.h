@@ -64,6 +64,9 @@ void hl_symd_stats(const struct hl_symd *symd, struct hl_symd_stats *ret);
 int hl_symd_add_file(struct hl_symd *symd, uint32_t file, int fd, struct hl_symd_file *ret,
 		     struct hl_err *err);
 
+/* Forgets @file. */
+void hl_symd_drop_file(struct hl_symd *symd, uint32_t file);
+
 /* Adds the names of the separate debug file at @fd. -ESTALE if it belongs to another build. */
 int hl_symd_add_debug(struct hl_symd *symd, uint32_t file, int fd, struct hl_err *err);
 

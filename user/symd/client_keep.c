@@ -187,6 +187,11 @@ void hl_symd_keep_forget_given(struct hl_symd_keep *keep)
 	keep->n_given = 0;
 }
 
+static bool is_kernel_file(struct hl_symd_subject subject)
+{
+	return subject.place == HL_SYMD_FILE && subject.number == HL_SYMD_KERNEL_FILE;
+}
+
 static bool is_wanted(const struct hl_symd_kept *kept, const struct hl_symd_request *request,
 		      const void *payload)
 {
@@ -200,7 +205,8 @@ static bool is_wanted(const struct hl_symd_kept *kept, const struct hl_symd_requ
 	if (request->type != HL_SYMD_RESOLVE || subject.place == HL_SYMD_KERNEL)
 		return subject.place == HL_SYMD_KERNEL || is_about(kept, hl_symd_subject_of(request));
 	for (uint32_t i = 0; i < request->count; i++)
-		if (queries[i].place == subject.place && queries[i].file == subject.number)
+		if ((queries[i].place == subject.place && queries[i].file == subject.number) ||
+		    (queries[i].place == HL_SYMD_KERNEL && is_kernel_file(subject)))
 			return true;
 	return false;
 }

@@ -168,3 +168,14 @@ int hl_symd_add_debug_cached(struct hl_symd *symd, struct hl_cache *cache, uint3
 		note_content(symd, file, id);
 	return r;
 }
+
+void hl_symd_drop_file(struct hl_symd *symd, uint32_t file)
+{
+	struct hl_symd_request request = { .type = HL_SYMD_DROP_FILE, .file = file };
+	struct hl_symd_content *content = hl_symd_content_of(symd, file);
+	const struct hl_str *answer;
+
+	if (content)
+		content->known = false;
+	(void)hl_symd_checked(symd, hl_symd_call(symd, &request, NULL, -1, &answer, NULL));
+}

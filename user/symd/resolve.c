@@ -42,6 +42,7 @@ struct batch {
 /* What a query's address belongs to: one of the three, or none. */
 struct place {
 	const struct hl_symd_known *known;
+	const uint8_t *lines; /* of it, or of the kernel; or NULL */
 	const struct hl_kallsyms *kallsyms;
 	const struct hl_symd_maps *maps;
 	uint64_t shift; /* from answered to running addresses; kernel only */
@@ -208,7 +209,7 @@ static int add_inlined(struct batch *b, const struct place *place, const struct 
 static int locate_answer(struct batch *b, const struct place *place, struct hl_symd_answer *answer)
 {
 	struct hl_inlines_frame frames[HL_INLINES_DEPTH];
-	size_t n = hl_inlines_find(place->known->lines, answer->address, frames);
+	size_t n = hl_inlines_find(place->lines, answer->address, frames);
 	int r = 0;
 
 	if (n && b->lines) {
@@ -386,12 +387,13 @@ static struct place find_place(struct batch *b, const struct hl_symd_query *quer
 			       struct hl_symd_answer *answer)
 {
 	struct place place = { .file = query->file };
-
+	const struct hl_symd_known *kernel;
 	uint64_t address;
 
 	answer->address = query->where;
 	if (query->place == HL_SYMD_FILE) {
 		place.known = hl_symd_files_get(b->sources->files, query->file);
+		place.lines = place.known ? place.known->lines : NULL;
 		if (place.known && hl_elf_address(place.known->elf, query->where, &address))
 			answer->address = address;
 		else
@@ -400,6 +402,10 @@ static struct place find_place(struct batch *b, const struct hl_symd_query *quer
 		place.kallsyms = b->sources->kallsyms;
 		answer->address = hl_kallsyms_link_address(place.kallsyms, query->where);
 		place.shift = query->where - answer->address;
+		/* Modules and BPF programs keep their addresses, at which the kernel itself has no code. */
+		kernel = hl_symd_files_get(b->sources->files, HL_SYMD_KERNEL_FILE);
+		place.lines = kernel ? kernel->lines : NULL;
+		place.file = HL_SYMD_KERNEL_FILE;
 	} else if (query->place == HL_SYMD_RAW && query->file) {
 		place.maps = b->sources->maps;
 	}
@@ -414,8 +420,7 @@ static int answer_one(struct batch *b, const struct hl_symd_query *query, struct
 	answer->function = answer->address;
 	if (!(answer->flags & HL_SYMD_UNMAPPED))
 		r = name_answer(b, &place, answer);
-	if (r == 0 && place.known && place.known->lines && (b->inlines || b->lines) &&
-	    !(answer->flags & HL_SYMD_UNMAPPED))
+	if (r == 0 && place.lines && (b->inlines || b->lines) && !(answer->flags & HL_SYMD_UNMAPPED))
 		r = locate_answer(b, &place, answer);
 	if (r == 0 && (query->flags & HL_SYMD_WANT_TEXT))
 		r = decode_answer(b, &place, query, answer);
