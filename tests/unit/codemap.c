@@ -69,6 +69,25 @@ HL_TEST(what_was_told_last_counts)
 	end();
 }
 
+/* V8's builtins, and what is written by hand, may come without. */
+HL_TEST(no_size_means_up_to_the_next)
+{
+	begin();
+	tell(0x1000, 0, "first");
+	tell(0x1040, 0x10, "second");
+	tell(0x1100, 0, "last");
+	CHECK_STR(at(0xfff), "-");
+	CHECK_STR(at(0x1000), "first 1000+40");
+	CHECK_STR(at(0x103f), "first 1000+40");
+	CHECK_STR(at(0x1040), "second 1040+10");
+	CHECK_STR(at(0x1050), "-"); /* it has a size */
+	CHECK_STR(at(0x10ff), "-");
+	CHECK_STR(at(0x1100), "last 1100+1000");
+	CHECK_STR(at(0x20ff), "last 1100+1000");
+	CHECK_STR(at(0x2100), "-"); /* no name goes on for ever */
+	end();
+}
+
 /* Against a plain array in which each range overwrites what was there. */
 HL_TEST(any_ranges_as_if_written_over_each_other)
 {
@@ -200,7 +219,7 @@ HL_TEST(lines_of_a_perf_map)
 	CHECK_STR(at(0x4000), "blanks  inside  4000+20");
 	CHECK_STR(at(0x5000), "dos 5000+20");
 	CHECK_STR(at(0x6000), "LazyCompile:~run /srv/app.js:12:3 6000+20");
-	CHECK_STR(at(0x7000), "trampoline 7000+1");
+	CHECK_STR(at(0x7000), "trampoline 7000+1000");
 	CHECK_STR(at(0x7f0012345678), "void [App] Ns.Class::Method(int32)[Tier1] 7f0012345678+100");
 	CHECK_STR(at(0x8000), "-");
 	CHECK_INT(hl_code_map_counts(code).damaged, 0);

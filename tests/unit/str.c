@@ -39,8 +39,19 @@ HL_TEST(formats_what_is_longer_than_its_first_room)
 HL_TEST(only_our_marks_stand_in_brackets)
 {
 	static const char *const names[][2] = {
-		{ "[irq]", "\\x5birq]" }, { "[]", "\\x5b]" }, { "[", "[" }, { "]", "]" },
-		{ "[irq", "[irq" },       { "irq]", "irq]" }, { "", "" },
+		{ "[irq]", "\\x5birq]" },
+		{ "[]", "\\x5b]" },
+		{ "[", "[" },
+		{ "]", "]" },
+		{ "[irq", "[irq" },
+		{ "irq]", "irq]" },
+		{ "", "" },
+		{ "f_[k]", "f_\\x5bk]" },
+		{ "_[i]", "_\\x5bi]" },
+		{ "[_[j]", "\\x5b_\\x5bj]" },
+		{ "f_[x]", "f_[x]" },
+		{ "f_[k", "f_[k" },
+		{ "f[k]", "f[k]" },
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

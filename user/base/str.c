@@ -171,9 +171,22 @@ void hl_str_add_clean(struct hl_str *s, const char *text, size_t len)
 
 void hl_str_add_unmarked(struct hl_str *s, const char *text, size_t len)
 {
+	static const char bracket[] = "\\x5b";
 	bool in_brackets = len >= 2 && text[0] == '[' && text[len - 1] == ']';
+	/* "_[k]" and its like, which say what kind of frame it is. */
+	bool has_suffix = len >= 4 && text[len - 4] == '_' && text[len - 3] == '[' &&
+			  memchr("kij", text[len - 2], 3) && text[len - 1] == ']';
 
-	if (in_brackets)
-		hl_str_adds(s, "\\x5b");
-	hl_str_add(s, text + in_brackets, len - in_brackets);
+	if (in_brackets) {
+		hl_str_adds(s, bracket);
+		text++;
+		len--;
+	}
+	if (!has_suffix) {
+		hl_str_add(s, text, len);
+		return;
+	}
+	hl_str_add(s, text, len - 3);
+	hl_str_adds(s, bracket);
+	hl_str_add(s, text + len - 2, 2);
 }

@@ -51,7 +51,8 @@ void hl_str_add_clean(struct hl_str *s, const char *text, size_t len);
 
 /*
  * Appends @len bytes of @text, a name that strangers chose. In outputs only marks of ours stand in brackets,
- * "[irq]": of a name that does, the first bracket becomes \x5b in text.
+ * "[irq]", and only suffixes of ours end in "_[k]", "_[i]" or "_[j]": of a name that does, the bracket becomes
+ * \x5b in text.
  */
 void hl_str_add_unmarked(struct hl_str *s, const char *text, size_t len);
 

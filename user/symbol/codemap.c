@@ -23,8 +23,13 @@
 
 struct told {
 	uint64_t start, end;
-	uint32_t name, len; /* in the names */
+	uint32_t name; /* in the names, as the next */
+	uint32_t len : 31;
+	uint32_t sizeless : 1; /* `end` is of its one byte */
 };
+
+/* What has no size is thought to go on up to the next range, but no further than perf would believe it. */
+enum { SIZELESS_MAX = 4096 };
 
 /* A stretch without a boundary in it; the start first, as hl_radix_sort() wants it. */
 struct stretch {
@@ -301,7 +306,7 @@ static int try_add(struct hl_code_map *map, struct told told, const char *name)
 
 void hl_code_map_add(struct hl_code_map *map, uint64_t start, uint64_t size, const char *name, size_t len)
 {
-	struct told told = { .start = start, .end = start + (size ? size : 1) };
+	struct told told = { .start = start, .end = start + (size ? size : 1), .sizeless = !size };
 	int r;
 
 	if (!len || start >= USER_SPACE_END || size > USER_SPACE_END - start) {
@@ -344,10 +349,21 @@ void hl_code_map_move(struct hl_code_map *map, uint64_t from, uint64_t to, uint6
 	}
 }
 
+/* The end of what was told without a size, before stretch number @next. */
+static uint64_t end_of_sizeless(const struct hl_code_map *map, const struct told *told, size_t next)
+{
+	uint64_t most = told->start + SIZELESS_MAX;
+
+	return next < map->n_stretches && map->stretches[next].start < most ? map->stretches[next].start
+									    : most;
+}
+
 bool hl_code_map_find(struct hl_code_map *map, uint64_t address, struct hl_code_symbol *ret)
 {
 	size_t low = 0, high;
 	const struct told *told;
+	bool in_stretch;
+	uint64_t end;
 
 	if (!map->ordered) {
 		if (put_in_order(map) < 0)
@@ -364,11 +380,15 @@ bool hl_code_map_find(struct hl_code_map *map, uint64_t address, struct hl_code_
 		else
 			high = middle;
 	}
-	if (low == map->n_stretches || address < map->stretches[low].start)
+	in_stretch = low < map->n_stretches && address >= map->stretches[low].start;
+	if (!in_stretch && !low)
 		return false;
-	told = &map->told[map->stretches[low].told];
+	told = &map->told[map->stretches[in_stretch ? low : low - 1].told];
+	end = told->sizeless ? end_of_sizeless(map, told, in_stretch ? low + 1 : low) : told->end;
+	if (!in_stretch && (!told->sizeless || address >= end))
+		return false;
 	*ret = (struct hl_code_symbol){ .start = told->start,
-					.size = told->end - told->start,
+					.size = end - told->start,
 					.name = map->names + told->name,
 					.len = told->len,
 					.id = told->name };
