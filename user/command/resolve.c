@@ -221,13 +221,32 @@ static bool *select_samples(const struct hl_resolve *r, struct hl_resolve_counts
 	return selected;
 }
 
+/* Which stacks samples that are shown have, by position. NULL: no memory. */
+static bool *select_stacks(const struct hl_window *w, const bool *selected)
+{
+	bool *ret = calloc(w->n_stacks + 1, sizeof(*ret));
+
+	for (size_t i = 0; i < w->n_samples && ret; i++) {
+		const struct hl_count_key *key = &w->samples[i].key;
+		const struct hl_stack_row *rows[] = { hl_window_stack(w, key->user_stack),
+						      hl_window_stack(w, key->kernel_stack) };
+
+		for (int k = 0; k < 2 && selected[i]; k++)
+			if (rows[k])
+				ret[rows[k] - w->stacks] = true;
+	}
+	return ret;
+}
+
 static int collect(struct hl_places *places, const bool *selected)
 {
 	const struct hl_window *w = places->resolve->window;
-	int code = 0;
+	_cleanup_free_ bool *stacks = select_stacks(w, selected);
+	int code = stacks ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < w->n_stacks && !code; i++)
-		code = collect_callers(places, &w->stacks[i], NULL, false);
+		if (stacks[i])
+			code = collect_callers(places, &w->stacks[i], NULL, false);
 	for (size_t i = 0; i < w->n_samples && !code; i++) {
 		const struct hl_sample *sample = &w->samples[i];
 		const struct hl_stack_row *row = hl_window_stack(w, sample->key.user_stack);

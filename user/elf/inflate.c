@@ -125,17 +125,6 @@ static int read_layout(const struct hl_elf *elf, const struct hl_elf_section *se
 	return 0;
 }
 
-int hl_elf_inflated_size(const struct hl_elf *elf, const struct hl_elf_section *section, size_t limit,
-			 size_t *ret, struct hl_err *err)
-{
-	struct layout layout;
-	int r = read_layout(elf, section, limit, &layout, err);
-
-	if (r == 0)
-		*ret = (size_t)layout.size;
-	return r;
-}
-
 /* The compressed bytes, a piece at a time. */
 struct source {
 	const struct hl_elf *elf;

@@ -20,15 +20,9 @@ struct hl_err;
 const struct hl_elf_section *hl_elf_debug_section(const struct hl_elf *elf, const char *name);
 
 /*
- * The inflated size of @section. -E2BIG if it is more than @limit bytes, -EBADMSG for a damaged header or an
- * impossible size, -EOPNOTSUPP for a method that we do not know.
- */
-int hl_elf_inflated_size(const struct hl_elf *elf, const struct hl_elf_section *section, size_t limit,
-			 size_t *ret, struct hl_err *err);
-
-/*
- * All of @section, inflated, to be released with free(), with a NUL behind it. As hl_elf_inflated_size(), or
- * -EBADMSG if the bytes are damaged or are not as many as announced.
+ * All of @section, inflated, to be released with free(), with a NUL behind it. -E2BIG if it is more than @limit
+ * bytes, -EBADMSG for a damaged header, an impossible size, or bytes that are damaged or not as many as
+ * announced, -EOPNOTSUPP for a method that we do not know.
  */
 int hl_elf_inflate(const struct hl_elf *elf, const struct hl_elf_section *section, size_t limit,
 		   uint8_t **ret, size_t *ret_len, struct hl_err *err);
