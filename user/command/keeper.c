@@ -18,6 +18,7 @@
 #include "command/named_files.h"
 #include "command/privileges.h"
 #include "command/resolve.h"
+#include "command/rewriter.h"
 #include "command/stored.h"
 #include "process/cgroup.h"
 #include "process/codefiles.h"
@@ -53,6 +54,7 @@ struct hl_keeper {
 	uint64_t symd_cpu_ns;              /* counted so far, as the next */
 	uint64_t unrooted;
 	struct hl_reach_stats reach;
+	struct hl_rewriter rewriter;
 	struct hl_err failure; /* of the store, as last told; "": it works */
 };
 
@@ -300,10 +302,12 @@ static void *run(void *ctx)
 	while (next(k, &kept)) {
 		keep(k, &kept);
 		hl_kept_done(&kept);
+		hl_rewriter_look(&k->rewriter, k->options.store);
 		(void)pthread_mutex_lock(&k->lock);
 		k->n_done++;
 		(void)pthread_mutex_unlock(&k->lock);
 	}
+	hl_rewriter_stop(&k->rewriter);
 	forget_names(k);
 	return NULL;
 }

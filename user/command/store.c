@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/ioprio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/str.h"
@@ -15,12 +18,15 @@ struct store {
 	struct hl_settings settings;
 	const char *dir;
 	struct hl_store_limits limits;
+	bool background;
 };
 
 static const struct hl_option options[] = {
 	{ "store", 0, HL_STRING(struct store, dir), .default_text = HL_STORE_DIR, .metavar = "DIR",
 	  .help = "where an agent writes" },
 	HL_STORE_LIMITS(struct store, limits),
+	{ "background", 0, HL_FLAG(struct store, background), .hidden = true,
+	  .help = "rewrite with what the host has left of CPU time and disk" },
 	HL_SETTINGS_ROW(struct store, settings),
 };
 
@@ -96,6 +102,10 @@ static int rewrite(const struct store *c, struct hl_err *err)
 {
 	unsigned int rewritten;
 
+	if (c->background) {
+		(void)!nice(19);
+		(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
+	}
 	return hl_store_rewrite(c->dir, &c->limits, hl_realtime_ns(), &rewritten, err);
 }
 

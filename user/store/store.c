@@ -125,6 +125,16 @@ void hl_store_limit(struct hl_store *store, const struct hl_store_limits *limits
 	store->limits = *limits;
 }
 
+struct hl_store_limits hl_store_limits(const struct hl_store *store)
+{
+	return store->limits;
+}
+
+const char *hl_store_dir(const struct hl_store *store)
+{
+	return store->dir;
+}
+
 void hl_store_gap(struct hl_store *store, uint64_t start_ns, uint64_t end_ns, uint64_t samples,
 		  const char *reason)
 {

@@ -36,6 +36,9 @@ int hl_store_write(struct hl_store *store, const struct hl_profile_meta *meta, c
 
 /* From the next window on, the limits are these. */
 void hl_store_limit(struct hl_store *store, const struct hl_store_limits *limits);
+struct hl_store_limits hl_store_limits(const struct hl_store *store);
+/* Its directory, without symbolic links. */
+const char *hl_store_dir(const struct hl_store *store);
 
 /* Notes that there are no windows from @start_ns to @end_ns: written with the next window. */
 void hl_store_gap(struct hl_store *store, uint64_t start_ns, uint64_t end_ns, uint64_t samples,
