@@ -68,6 +68,24 @@ static const struct hl_option options[] = {
 	{ "disabled-file", 0, HL_STRING(struct hl_agent_options, disabled), .default_text = HL_DISABLED_FILE,
 	  .metavar = "FILE", .hidden = true, .help = "while it is there, nothing is sampled" },
 	HL_HEADING("Settings"),
+	HL_HEADING("Flame graphs, in STORE/flamegraphs"),
+	{ "flamegraph-every", 0, HL_SECONDS(struct hl_agent_options, graphs.every_ns),
+	  .min = 10 * HL_SECOND_NS, .max = 86400 * HL_SECOND_NS, .metavar = "SECONDS",
+	  .help = "write one of each such span since the epoch, as 1h, and make latest.html that page" },
+	{ "flamegraph-when", 0, HL_PERCENT(struct hl_agent_options, graphs.when), .min = 100,
+	  .max = 100 * HL_ONE_PERCENT, .metavar = "PERCENT",
+	  .help = "write one of an incident: when for so much of ten seconds work has waited for a CPU, of "
+		  "the "
+		  "minute before and half a minute after" },
+	{ "flamegraph-quiet", 0, HL_SECONDS(struct hl_agent_options, graphs.quiet_ns), .min = HL_SECOND_NS,
+	  .max = 86400 * HL_SECOND_NS, .default_text = "10m", .metavar = "SECONDS",
+	  .help = "between two incidents, at least" },
+	{ "flamegraph-age", 0, HL_SECONDS(struct hl_agent_options, graphs.max_age_ns),
+	  .min = 60 * HL_SECOND_NS, .max = 36500 * (86400 * HL_SECOND_NS), .default_text = "7d",
+	  .metavar = "SECONDS", .help = "older ones are removed" },
+	{ "flamegraph-max", 0, HL_BYTES(struct hl_agent_options, graphs.max_bytes), .min = 1 << 20,
+	  .max = UINT64_C(1) << 50, .default_text = "200M", .metavar = "BYTES",
+	  .help = "beyond it the oldest are removed" },
 	HL_HEADING("Metrics, for Prometheus"),
 	{ "metrics", 0, HL_STRING(struct hl_agent_options, metrics.address), .metavar = "ADDRESS",
 	  .help = "serve them at http://ADDRESS/metrics: PORT of 127.0.0.1, ADDRESS:PORT of loopback, or the "
@@ -88,6 +106,7 @@ struct run {
 	struct hl_plan *before; /* gone back to where no session begins by the new one; NULL: none */
 	sigset_t signals;
 	struct hl_metrics *metrics;
+	struct hl_graphs *graphs;
 	bool ready, end;
 	bool reload; /* was asked for */
 	bool renew;  /* the session ends for another */
@@ -130,12 +149,12 @@ static void close_window(struct run *run, struct hl_aligned when)
 	uint64_t refused;
 
 	hl_capture_stats(hl_session_capture(run->session), &now);
-	hl_cost_look(run->session, run->keeper, &now, &cost);
+	hl_cost_look(run->session, run->keeper, run->graphs, &now, &cost);
 	run->open.when = when;
 	run->open.end_monotonic_ns = hl_monotonic_ns();
 	run->open.stats = stats_since(&now, &run->stats);
-	run->open.process_cpu_ns =
-		cost.process_ns + cost.tables_ns - run->cost.process_ns - run->cost.tables_ns;
+	run->open.process_cpu_ns = cost.process_ns + cost.tables_ns + cost.graphs_ns - run->cost.process_ns -
+				   run->cost.tables_ns - run->cost.graphs_ns;
 	run->open.frequency = hl_caps_frequency(&run->caps);
 	hl_caps_say(&run->caps, run->open.note, sizeof(run->open.note));
 	run->open.code_files = hl_session_copy_code(run->session);
@@ -276,6 +295,8 @@ static void wait_a_second(struct run *run)
 		run->reload = true;
 	if (run->reload && !run->before)
 		reload(run);
+	hl_graphs_look(run->graphs, &run->plan->options.graphs, run->plan->options.store,
+		       run->plan->options.window_ns);
 	(void)hl_notify("WATCHDOG=1");
 }
 
@@ -326,7 +347,7 @@ static int sample(struct run *run, struct hl_err *err)
 			renew_names(run);
 		} else if (!code && hl_monotonic_ns() - run->looked.when_ns > LONG_NS) {
 			hl_capture_stats(hl_session_capture(run->session), &stats);
-			hl_cost_look(run->session, run->keeper, &stats, &cost);
+			hl_cost_look(run->session, run->keeper, run->graphs, &stats, &cost);
 			look_at_caps(run, &cost);
 		}
 	}
@@ -352,7 +373,7 @@ static int run_session(struct run *run, struct hl_err *err)
 		run->stats = (struct hl_capture_stats){ 0 };
 		hl_caps_init(&run->caps, &run->plan->options.caps, run->plan->options.recording.frequency,
 			     run->plan->options.recording.unwind_mb);
-		hl_cost_look(run->session, run->keeper, &run->stats, &run->cost);
+		hl_cost_look(run->session, run->keeper, run->graphs, &run->stats, &run->cost);
 		run->looked = run->cost;
 		run->moved_refused = 0;
 		run->generation++; /* file ids are others than in the last session */
@@ -432,7 +453,7 @@ static int check_config(const struct hl_agent_options *c, struct hl_err *err)
 static int run_agent(void *config, char **rest, struct hl_err *err)
 {
 	const struct hl_agent_options *c = config;
-	struct run run = { .metrics = hl_metrics_new() };
+	struct run run = { .metrics = hl_metrics_new(), .graphs = hl_graphs_new() };
 	int code;
 
 	if (c->check_config)
@@ -443,7 +464,8 @@ static int run_agent(void *config, char **rest, struct hl_err *err)
 	(void)sigaddset(&run.signals, SIGTERM);
 	(void)sigaddset(&run.signals, SIGHUP);
 	(void)sigprocmask(SIG_BLOCK, &run.signals, NULL);
-	code = run.metrics ? hl_plan_new(c, &run.plan, err) : hl_err_set(err, -ENOMEM, "no memory");
+	code = run.metrics && run.graphs ? hl_plan_new(c, &run.plan, err)
+					 : hl_err_set(err, -ENOMEM, "no memory");
 	if (!code)
 		code = hl_settings_blame(&c->settings, "metrics",
 					 hl_metrics_set(run.metrics, &c->metrics, err), err);
@@ -452,6 +474,7 @@ static int run_agent(void *config, char **rest, struct hl_err *err)
 	hl_plan_free(run.before, run.plan);
 	hl_plan_free(run.plan, NULL);
 	hl_metrics_free(run.metrics);
+	hl_graphs_free(run.graphs);
 	hl_log_repeats();
 	return code;
 }

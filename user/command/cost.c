@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/io.h"
+#include "command/graphs.h"
 #include "command/keeper.h"
 #include "command/session.h"
 
@@ -27,7 +28,7 @@ static uint64_t resident_bytes(uint64_t table_bytes)
 	return shared * page > table_bytes ? anonymous + shared * page - table_bytes : anonymous;
 }
 
-void hl_cost_look(const struct hl_session *session, struct hl_keeper *keeper,
+void hl_cost_look(const struct hl_session *session, struct hl_keeper *keeper, const struct hl_graphs *graphs,
 		  const struct hl_capture_stats *stats, struct hl_cost *ret)
 {
 	*ret = (struct hl_cost){
@@ -36,6 +37,7 @@ void hl_cost_look(const struct hl_session *session, struct hl_keeper *keeper,
 		.process_ns = hl_process_cpu_ns(),
 		.tables_ns = hl_session_tables_cpu_ns(session),
 		.names_ns = hl_keeper_names_cpu_ns(keeper),
+		.graphs_ns = hl_graphs_cpu_ns(graphs),
 		.resident_bytes = resident_bytes(stats->table_bytes),
 		.map_bytes = stats->map_bytes,
 		.table_bytes = stats->table_bytes,
@@ -45,5 +47,5 @@ void hl_cost_look(const struct hl_session *session, struct hl_keeper *keeper,
 
 uint64_t hl_cost_cpu_ns(const struct hl_cost *cost)
 {
-	return cost->programs_ns + cost->process_ns + cost->tables_ns + cost->names_ns;
+	return cost->programs_ns + cost->process_ns + cost->tables_ns + cost->names_ns + cost->graphs_ns;
 }

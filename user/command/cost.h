@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 struct hl_capture_stats;
+struct hl_graphs;
 struct hl_keeper;
 struct hl_session;
 
@@ -14,6 +15,7 @@ struct hl_cost {
 	uint64_t programs_ns;         /* CPU time of the programs in the kernel */
 	uint64_t process_ns;          /* of this process, since its start */
 	uint64_t tables_ns, names_ns; /* of the two symbolizers */
+	uint64_t graphs_ns;           /* of children that wrote flame graphs */
 	/* Now: */
 	uint64_t resident_bytes; /* of this process, without what it maps of BPF maps */
 	uint64_t map_bytes;      /* of all BPF maps */
@@ -22,7 +24,7 @@ struct hl_cost {
 };
 
 /* @stats are the capture's as of now. */
-void hl_cost_look(const struct hl_session *session, struct hl_keeper *keeper,
+void hl_cost_look(const struct hl_session *session, struct hl_keeper *keeper, const struct hl_graphs *graphs,
 		  const struct hl_capture_stats *stats, struct hl_cost *ret);
 
 /* Of CPU time in all. */

@@ -220,6 +220,7 @@ void hl_metrics_add_cost(struct hl_metrics *m, const struct hl_cost *before, con
 	used->programs_ns = sums.programs_ns + now->programs_ns - before->programs_ns;
 	used->process_ns = sums.process_ns + now->process_ns - before->process_ns;
 	used->tables_ns = sums.tables_ns + now->tables_ns - before->tables_ns;
+	used->graphs_ns = sums.graphs_ns + now->graphs_ns - before->graphs_ns;
 	used->names_ns = sums.names_ns + now->names_ns - before->names_ns;
 	m->tables_dropped += tables_dropped;
 	m->tables_refused += tables_refused;
@@ -337,6 +338,7 @@ static void add_costs(struct hl_str *s, const struct hl_metrics *m)
 	add_labelled(s, "own_cpu_seconds_total", "part", "agent", (double)c->process_ns / 1e9);
 	add_labelled(s, "own_cpu_seconds_total", "part", "symd tables", (double)c->tables_ns / 1e9);
 	add_labelled(s, "own_cpu_seconds_total", "part", "symd names", (double)c->names_ns / 1e9);
+	add_labelled(s, "own_cpu_seconds_total", "part", "flame graphs", (double)c->graphs_ns / 1e9);
 	add_head(s, "memory_bytes", "gauge", "Memory of the agent, its children apart.");
 	add_labelled(s, "memory_bytes", "kind", "resident", (double)c->resident_bytes);
 	add_labelled(s, "memory_bytes", "kind", "bpf maps", (double)c->map_bytes);

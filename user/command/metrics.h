@@ -33,8 +33,8 @@ struct hl_metrics_options {
 int hl_metrics_set(struct hl_metrics *metrics, const struct hl_metrics_options *options, struct hl_err *err);
 
 /*
- * Samples of @service in the window that is being named, 0 bytes for none: @ns of CPU time. The fifty services that come
- * first have a series of their own, until one was idle for a day; all others are "other".
+ * Samples of @service in the window that is being named, NULL for none: @ns of CPU time. The fifty services that
+ * come first have a series of their own, until one was idle for a day; all others are "other".
  */
 void hl_metrics_add_service(struct hl_metrics *metrics, const char *service, uint64_t ns);
 /* The window that @meta describes is in the store, or, if not @stored, lost with its samples. */

@@ -9,6 +9,7 @@
 #include "capture/event.h"
 #include "cli/cli.h"
 #include "command/caps.h"
+#include "command/graphs.h"
 #include "command/metrics.h"
 #include "command/recording.h"
 #include "store/days.h"
@@ -27,6 +28,7 @@ struct hl_agent_options {
 	struct hl_store_limits limits;
 	struct hl_caps_limits caps;
 	struct hl_metrics_options metrics;
+	struct hl_graphs_options graphs;
 };
 
 /*
