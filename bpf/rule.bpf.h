@@ -153,7 +153,7 @@ __noinline __u64 leaf_register(struct scratch *s, __u32 number)
 	}
 }
 
-/* The canonical frame address by the rule in the scratch, if that is not of the two usual ones; 0 if it cannot be had. */
+/* The canonical frame address by a rule that is not of the two usual kinds; 0 if it cannot be had. */
 static __always_inline __u64 rare_cfa(struct scratch *s)
 {
 	const struct hl_unwind_rule *rule = &s->rule;
