@@ -112,11 +112,11 @@ HL_TEST(packed_debug_information)
 	struct folded folded;
 
 	build("packed", "-gsplit-dwarf");
-	must("cd '%s' && dwp -e packed -o packed.dwp && rm packed.dwo", test_dir());
+	must("cd '%s' && llvm-dwp -e packed -o packed.dwp && rm packed.dwo", test_dir());
 	check_inlined("packed");
 	check_inlined("packed");
 	build("other", "-gsplit-dwarf -DOTHER -O1");
-	must("cd '%s' && dwp -e other -o packed.dwp && rm other.dwo", test_dir());
+	must("cd '%s' && llvm-dwp -e other -o packed.dwp && rm other.dwo", test_dir());
 	folded = record_inlined("--inlines", "packed");
 	CHECK_INT(sum_of(&folded, ";outer;middle"), 0);
 	CHECK(sum_of(&folded, ";main;outer;[^;]+\\]$") > 100);

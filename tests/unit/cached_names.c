@@ -377,7 +377,7 @@ HL_TEST(a_new_child_has_the_names_again)
 	remove_dir(dir);
 }
 
-/* This very program: every place has the same name both times, and on a file system that tells no lies it is not read. */
+/* This very program: each place has the same name both times; a file system that tells no lies is not asked twice. */
 HL_TEST(a_real_file_keeps_its_names)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);

@@ -153,7 +153,7 @@ static void write_at(const char *path, const void *bytes, size_t len)
 static const char *found_at(int root, const uint8_t *id, unsigned int skip)
 {
 	static char text[16];
-	int fd = hl_kernel_debug_open(root, "6.1-test", id, 4, skip);
+	int fd = hl_kernel_debug_open(NULL, root, "6.1-test", id, 4, skip);
 	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 
 	text[n > 0 ? n : 0] = '\0';

@@ -60,8 +60,8 @@ static bool try_file(const struct kernel *k, int fd)
 	return true;
 }
 
-void hl_kernel_lines_read(struct hl_symd *symd, struct hl_cache *cache, uint64_t memory, uint32_t fetch_ms,
-			  struct hl_lines_counts *counts)
+void hl_kernel_lines_read(struct hl_symd *symd, struct hl_cache *cache, struct hl_reach *reach,
+			  uint64_t memory, uint32_t fetch_ms, struct hl_lines_counts *counts)
 {
 	struct kernel k = { .symd = symd, .cache = cache, .memory = memory, .counts = counts };
 	_cleanup_close_ int sys = open("/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -73,7 +73,7 @@ void hl_kernel_lines_read(struct hl_symd *symd, struct hl_cache *cache, uint64_t
 	k.id_len = sys < 0 ? 0 : hl_kernel_build_id(sys, k.id);
 	for (unsigned int skip = 0; !done && k.id_len && root >= 0 && uname(&uts) == 0 && skip < MAX_PLACES;
 	     skip++) {
-		_cleanup_close_ int fd = hl_kernel_debug_open(root, uts.release, k.id, k.id_len, skip);
+		_cleanup_close_ int fd = hl_kernel_debug_open(reach, root, uts.release, k.id, k.id_len, skip);
 
 		if (fd < 0)
 			break;

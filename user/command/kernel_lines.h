@@ -6,6 +6,7 @@
 
 struct hl_cache;
 struct hl_lines_counts;
+struct hl_reach;
 struct hl_symd;
 
 /*
@@ -13,7 +14,7 @@ struct hl_symd;
  * on this host; with @fetch_ms, else from debuginfod servers. @memory and @cache as for hl_lines_read(). What became
  * of it is added to @counts. Modules have none of it.
  */
-void hl_kernel_lines_read(struct hl_symd *symd, struct hl_cache *cache, uint64_t memory, uint32_t fetch_ms,
-			  struct hl_lines_counts *counts);
+void hl_kernel_lines_read(struct hl_symd *symd, struct hl_cache *cache, struct hl_reach *reach,
+			  uint64_t memory, uint32_t fetch_ms, struct hl_lines_counts *counts);
 
 #endif

@@ -373,7 +373,7 @@ static int read_lines(struct hl_places *places, const struct hl_named_file *name
 	hl_lines_read(places->resolve->symd, places->resolve->cache, places->resolve->reach,
 		      places->resolve->files, files, kept, places->resolve->debug_memory, &places->lines);
 	if (has_kernel_places(places))
-		hl_kernel_lines_read(places->resolve->symd, places->resolve->cache,
+		hl_kernel_lines_read(places->resolve->symd, places->resolve->cache, places->resolve->reach,
 				     places->resolve->debug_memory, places->resolve->debuginfod_ms,
 				     &places->lines);
 	return 0;

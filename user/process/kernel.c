@@ -12,7 +12,7 @@
 #include "base/cursor.h"
 #include "base/io.h"
 #include "process/debug.h"
-#include "process/proc.h"
+#include "process/reach.h"
 
 enum { MAX_NOTES = 1 << 16 };
 
@@ -56,8 +56,8 @@ size_t hl_kernel_build_id(int sys, uint8_t ret[HL_KERNEL_BUILD_ID_MAX])
 	return 0;
 }
 
-int hl_kernel_debug_open(int root, const char *release, const uint8_t *build_id, size_t len,
-			 unsigned int skip)
+int hl_kernel_debug_open(struct hl_reach *reach, int root, const char *release, const uint8_t *build_id,
+			 size_t len, unsigned int skip)
 {
 	static const char *const places[] = {
 		"usr/lib/debug/boot/vmlinux-%s",       "usr/lib/debug/lib/modules/%s/vmlinux",
@@ -68,7 +68,7 @@ int hl_kernel_debug_open(int root, const char *release, const uint8_t *build_id,
 	struct stat st;
 	int fd;
 
-	while ((fd = hl_debug_file_open(root, NULL, build_id, len, seen)) >= 0) {
+	while ((fd = hl_debug_file_open(reach, root, NULL, build_id, len, seen)) >= 0) {
 		if (seen++ == skip)
 			return fd;
 		hl_cleanup_close(&fd);
@@ -78,7 +78,7 @@ int hl_kernel_debug_open(int root, const char *release, const uint8_t *build_id,
 
 		if (snprintf(path, sizeof(path), places[i], release) >= (int)sizeof(path))
 			continue;
-		fd = hl_proc_open_in_root(root, path, &st);
+		fd = hl_reach_open_in_root(reach, root, path, &st);
 		if (fd >= 0 && seen++ == skip)
 			return fd;
 		hl_cleanup_close(&fd);
