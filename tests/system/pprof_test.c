@@ -181,3 +181,30 @@ HL_TEST_TIMEOUT(segments_of_different_deltas, 180)
 		folded_done(&folded);
 	}
 }
+
+/* Callers stand at their calls, lines and files in their fields, and whose a sample is in labels. */
+HL_TEST_TIMEOUT(calls_lines_and_labels, 180)
+{
+	struct folded folded;
+	const char *profile, *text;
+
+	need_go();
+	profile = record_both("--lines", output_of(NULL, "printf '%%s 60' %s", workload("load")), &folded);
+	folded_done(&folded);
+	/* A near call has five bytes, of which the address is the last. */
+	must("tests/pprof %s | grep -oE 'main@[0-9]+:[0-9a-f]+;(hash_bytes|average|chase|sort_keys|qsort_r)' "
+	     "| "
+	     "sed 's/.*:\\(.*\\);.*/\\1/' | sort -u >%scalls && test $(wc -l <%scalls) -ge 3",
+	     profile, test_dir(), test_dir());
+	must("objdump -d %s >%scode && for at in $(cat %scalls); do "
+	     "grep -qE \"^ *$(printf %%x $((0x$at - 4))):.*call\" %scode || exit 1; done",
+	     workload("load"), test_dir(), test_dir(), test_dir());
+	text = pprof("-top -lines -nodecount=1000", profile);
+	CHECK(strstr(text, "tests/workload/load.c:"));
+	CHECK(!strstr(text, " at load.c:"));
+	text = pprof("-list=^by_value$", profile);
+	CHECK(strstr(text, "tests/workload/load.c"));
+	text = pprof("-tags", profile);
+	CHECK(strstr(text, "pid: Total") && strstr(text, "thread: Total") && strstr(text, "exe: Total") &&
+	      strstr(text, "process: Total") && strstr(text, "comm: Total"));
+}

@@ -149,7 +149,7 @@ static void add_host(struct hl_str *path, const struct hl_profile *profile)
 
 /* What is to be written: a profile, or a comparison. */
 struct content {
-	const struct hl_profile *profile;
+	const struct hl_profile *profile, *detailed;
 	const struct hl_diff *diff;
 	uint64_t start_ns, elapsed_ns;
 };
@@ -195,15 +195,18 @@ static int name_latest(const struct named_output *item, struct hl_err *err)
 static int write_item(struct named_output *item, const struct content *content,
 		      const struct hl_render_options *options, struct hl_err *err)
 {
+	const struct hl_profile *profile = content->profile;
 	int code = 0;
 
+	if (item->writer->detailed && content->detailed)
+		profile = content->detailed;
 	if (!item->output)
 		code = name_by_time(item, content, err);
 	if (code)
 		return code;
 	if (content->diff)
 		return item->writer->write_diff(content->diff, options, hl_output_stream(item->output), err);
-	return item->writer->write(content->profile, options, hl_output_stream(item->output), err);
+	return item->writer->write(profile, options, hl_output_stream(item->output), err);
 }
 
 static int write_content(struct hl_outputs *outputs, const struct content *content,
@@ -219,11 +222,19 @@ static int write_content(struct hl_outputs *outputs, const struct content *conte
 	return code;
 }
 
-int hl_outputs_write(struct hl_outputs *outputs, const struct hl_profile *profile,
-		     const struct hl_render_options *options, uint64_t start_ns, uint64_t elapsed_ns,
-		     struct hl_err *err)
+bool hl_outputs_want_details(const struct hl_outputs *outputs)
 {
-	const struct content content = { profile, NULL, start_ns, elapsed_ns };
+	for (size_t i = 0; i < outputs->n; i++)
+		if (outputs->items[i].writer->detailed)
+			return true;
+	return false;
+}
+
+int hl_outputs_write(struct hl_outputs *outputs, const struct hl_profile *profile,
+		     const struct hl_profile *detailed, const struct hl_render_options *options,
+		     uint64_t start_ns, uint64_t elapsed_ns, struct hl_err *err)
+{
+	const struct content content = { profile, detailed, NULL, start_ns, elapsed_ns };
 
 	return write_content(outputs, &content, options, err);
 }
@@ -232,7 +243,8 @@ int hl_outputs_write_diff(struct hl_outputs *outputs, const struct hl_diff *diff
 			  const struct hl_render_options *options, struct hl_err *err)
 {
 	const struct hl_profile_meta *meta = hl_profile_meta(diff->tree);
-	const struct content content = { diff->tree, diff, meta->start_ns, meta->end_ns - meta->start_ns };
+	const struct content content = { diff->tree, NULL, diff, meta->start_ns,
+					 meta->end_ns - meta->start_ns };
 
 	return write_content(outputs, &content, options, err);
 }

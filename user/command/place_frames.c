@@ -57,12 +57,20 @@ static const uint8_t kind_of_place[] = {
 	[HL_SYMD_FILE] = HL_FRAME_USER, [HL_SYMD_KERNEL] = HL_FRAME_KERNEL, [HL_SYMD_RAW] = HL_FRAME_JIT
 };
 
-/* Functions have their lines behind their names only where that was asked for: else lines are a tier. */
-static void append_at(const struct hl_places *places, struct hl_str *out, const char *path, size_t len,
-		      uint32_t line)
+/*
+ * Functions have their lines behind their names only where that was asked for: else lines are a tier. In a
+ * detailed profile they are no part of the name.
+ */
+static void set_line(const struct hl_places *places, struct hl_str *name, struct hl_frame *frame,
+		     const char *path, size_t len, uint32_t line)
 {
-	if (places->resolve->lines)
-		hl_lines_append(out, path, len, line);
+	if (places->resolve->detailed) {
+		frame->file = path;
+		frame->file_len = len;
+		frame->line = len ? line : 0;
+	} else if (places->resolve->lines) {
+		hl_lines_append(name, path, len, line);
+	}
 }
 
 /*
@@ -81,14 +89,15 @@ static int make_inlined(struct hl_places *places, struct hl_place *place,
 	place->first_inlined = (uint32_t)places->n_inlined;
 	place->n_inlined = a->n_inlined;
 	frame.kind = HL_FRAME_INLINED;
+	frame.file_len = frame.line = 0;
 	for (uint32_t i = a->n_inlined; i-- > 0 && !code;) {
 		hl_str_clear(text);
 		hl_str_add_unmarked(text, answers->strings + inlined[i].name, inlined[i].name_len);
 		if (i > 0)
-			append_at(places, text, answers->strings + inlined[i - 1].file,
-				  inlined[i - 1].file_len, inlined[i - 1].line);
+			set_line(places, text, &frame, answers->strings + inlined[i - 1].file,
+				 inlined[i - 1].file_len, inlined[i - 1].line);
 		else
-			append_at(places, text, answers->strings + a->file, a->file_len, a->line);
+			set_line(places, text, &frame, answers->strings + a->file, a->file_len, a->line);
 		code = hl_str_status(text);
 		frame.name = text->data;
 		frame.name_len = text->len;
@@ -99,17 +108,17 @@ static int make_inlined(struct hl_places *places, struct hl_place *place,
 }
 
 /* Where in the source of the function with the code a place is: at the outermost call, if that was inlined. */
-static void append_line(const struct hl_places *places, struct hl_str *text,
-			const struct hl_symd_answers *answers, const struct hl_symd_answer *a)
+static void add_line(const struct hl_places *places, struct hl_str *text, struct hl_frame *frame,
+		     const struct hl_symd_answers *answers, const struct hl_symd_answer *a)
 {
 	const struct hl_symd_inlined *outermost;
 
 	if (a->n_inlined) {
 		outermost = &answers->inlined[a->first_inlined + a->n_inlined - 1];
-		append_at(places, text, answers->strings + outermost->file, outermost->file_len,
-			  outermost->line);
+		set_line(places, text, frame, answers->strings + outermost->file, outermost->file_len,
+			 outermost->line);
 	} else {
-		append_at(places, text, answers->strings + a->file, a->file_len, a->line);
+		set_line(places, text, frame, answers->strings + a->file, a->file_len, a->line);
 	}
 }
 
@@ -138,6 +147,10 @@ static int make_function(const struct hl_places *places, struct hl_place *place,
 	/* Made code moves, and is made again elsewhere: what stays is its name. */
 	if (q->place == HL_SYMD_RAW)
 		ret->address = 0;
+	if (places->resolve->detailed) {
+		ret->address = a->address;
+		ret->offset = a->address - a->function;
+	}
 	ret->module = module_of(q, file);
 	ret->module_len = strlen(ret->module);
 	if (a->module_len) {
@@ -150,7 +163,7 @@ static int make_function(const struct hl_places *places, struct hl_place *place,
 		hl_str_add_unmarked(text, answers->strings + a->name, a->name_len);
 	else
 		add_place_name(text, q, base_name(ret->module), a->function);
-	append_line(places, text, answers, a);
+	add_line(places, text, ret, answers, a);
 	ret->name = text->data;
 	ret->name_len = text->len;
 	return hl_str_status(text) ? -ENOMEM : hl_profile_frame(profile, ret, &place->function);
@@ -176,6 +189,7 @@ static int make_loop(struct hl_places *places, struct hl_place *place, const str
 		       (unsigned long long)loop.end);
 	frame.kind = HL_FRAME_PART;
 	frame.address = loop.start;
+	frame.offset = 0;
 	frame.name = name;
 	frame.name_len = strlen(name);
 	return hl_profile_frame(profile, &frame, &place->loop);
@@ -196,7 +210,7 @@ static int make_line(struct hl_places *places, struct hl_place *place, const str
 	hl_lines_add(text, answers->strings + a->file, a->file_len, a->line);
 	hl_str_addc(text, ']');
 	frame.kind = HL_FRAME_PART;
-	frame.address = 0; /* it is its name */
+	frame.address = frame.offset = 0; /* it is its name */
 	frame.name = text->data;
 	frame.name_len = text->len;
 	return hl_str_status(text) ? -ENOMEM : hl_profile_frame(profile, &frame, &place->line);

@@ -386,7 +386,8 @@ int hl_places_look_up(struct hl_places *places, struct hl_profile *profile, stru
 	struct hl_named_files *named = places->resolve->named ? places->resolve->named : &once;
 	int code = add_files(places, profile, named);
 
-	if (!code && (places->resolve->inlines || places->resolve->lines || places->resolve->line_tier))
+	if (!code && !places->resolve->again &&
+	    (places->resolve->inlines || places->resolve->lines || places->resolve->line_tier))
 		code = read_lines(places, named->items, named->n);
 	if (code) {
 		hl_named_files_done(&once);

@@ -65,6 +65,7 @@ static int record_to(struct hl_outputs *outputs, struct record *config, char **c
 	int code;
 
 	config->recording.elsewhere = hl_outputs_lie_elsewhere(outputs);
+	config->recording.detailed = hl_outputs_want_details(outputs);
 	config->recording.no_instructions = !has_word(&config->leaf, "insn");
 	config->recording.loops = has_word(&config->leaf, "loop");
 	config->recording.line_tier = has_word(&config->leaf, "line");
@@ -72,8 +73,8 @@ static int record_to(struct hl_outputs *outputs, struct record *config, char **c
 	if (code)
 		return code;
 	times = hl_recording_times(recording);
-	code = hl_outputs_write(outputs, hl_recording_profile(recording), &render, times.start_ns,
-				times.elapsed_ns, err);
+	code = hl_outputs_write(outputs, hl_recording_profile(recording), hl_recording_detailed(recording),
+				&render, times.start_ns, times.elapsed_ns, err);
 	if (!code && hl_recording_on_terminal(recording))
 		hl_outputs_print(outputs, stderr);
 	hl_recording_free(recording);

@@ -16,6 +16,7 @@
 #include "command/child.h"
 #include "command/header.h"
 #include "command/kernel_names.h"
+#include "command/named_files.h"
 #include "command/privileges.h"
 #include "command/resolve.h"
 #include "command/selection.h"
@@ -38,7 +39,7 @@ struct hl_recording {
 	struct hl_symd *symd;
 	struct hl_cache *cache; /* NULL: none */
 	char cache_note[600];   /* why, where one was wanted */
-	struct hl_profile *profile;
+	struct hl_profile *profile, *detailed;
 	struct hl_window window;
 	struct hl_header header;
 	sigset_t signals;
@@ -52,6 +53,7 @@ void hl_recording_free(struct hl_recording *run)
 	if (!run)
 		return;
 	hl_profile_free(run->profile);
+	hl_profile_free(run->detailed);
 	hl_symd_free(run->symd);
 	hl_window_done(&run->window);
 	hl_session_free(run->session);
@@ -221,7 +223,7 @@ static int prepare(struct hl_recording *run, char **command, struct hl_err *err)
 		run->symd = hl_symd_new_with(&names, err);
 		code = run->symd ? 0 : -ECHILD;
 	}
-	if (!code && hl_selection_needs_proc(run->selection))
+	if (!code && (c->detailed || hl_selection_needs_proc(run->selection)))
 		code = hl_session_watch_identities(run->session, err);
 	if (!code)
 		code = add_targets(run, err);
@@ -248,12 +250,41 @@ static uint32_t fetch_ms(const struct hl_recording_options *options)
 	return options->debuginfod_ns ? (uint32_t)(options->debuginfod_ns / 1000000) : FETCH_MS;
 }
 
+/* A profile of what @resolve says, finished; NULL with the reason. */
+static int make_profile(const struct hl_resolve *resolve, struct hl_resolve_counts *counts,
+			struct hl_profile **ret, struct hl_err *err)
+{
+	int code;
+
+	*ret = hl_profile_new();
+	if (!*ret)
+		return hl_err_set(err, -ENOMEM, "no memory for the profile");
+	code = hl_resolve_run(resolve, *ret, counts, err);
+	if (!code && hl_profile_finish(*ret))
+		code = hl_err_set(err, -ENOMEM, "no memory for the profile");
+	return code;
+}
+
+/* What @resolve has made a profile of, made again in detail. */
+static int make_detailed(struct hl_recording *run, const struct hl_resolve *resolve, struct hl_err *err)
+{
+	struct hl_resolve detailed = *resolve;
+	struct hl_resolve_counts counts; /* as of the first, but for files that need not be read again */
+
+	if (!run->config->detailed)
+		return 0;
+	detailed.detailed = detailed.again = true;
+	return make_profile(&detailed, &counts, &run->detailed, err);
+}
+
 static int build_profile(struct hl_recording *run, struct hl_err *err)
 {
 	uint64_t refused;
 	struct hl_kernel_names kernel = { 0 };
 	struct utsname uts = { .nodename = "" };
+	struct hl_named_files named = { 0 };
 	struct hl_resolve resolve = {
+		.named = &named,
 		.kernel = &kernel,
 		.symd = run->symd,
 		.cache = run->cache,
@@ -297,12 +328,10 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 	int code;
 
 	(void)uname(&uts);
-	run->profile = hl_profile_new();
-	if (!run->profile)
-		return hl_err_set(err, -ENOMEM, "no memory for the profile");
-	code = hl_resolve_run(&resolve, run->profile, &counts, err);
-	if (!code && hl_profile_finish(run->profile))
-		code = hl_err_set(err, -ENOMEM, "no memory for the profile");
+	code = make_profile(&resolve, &counts, &run->profile, err);
+	if (!code)
+		code = make_detailed(run, &resolve, err);
+	hl_named_files_done(&named);
 	if (code)
 		return code;
 	hl_capture_stats(hl_session_capture(run->session), &facts.stats);
@@ -311,6 +340,8 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 	if (run->cache_note[0])
 		hl_header_note(&run->header, run->cache_note);
 	hl_profile_set_meta(run->profile, &run->header.meta);
+	if (run->detailed)
+		hl_profile_set_meta(run->detailed, &run->header.meta);
 	return 0;
 }
 
@@ -354,6 +385,11 @@ int hl_recording_make(const struct hl_recording_options *options, char **command
 const struct hl_profile *hl_recording_profile(const struct hl_recording *recording)
 {
 	return recording->profile;
+}
+
+const struct hl_profile *hl_recording_detailed(const struct hl_recording *recording)
+{
+	return recording->detailed;
 }
 
 struct hl_symd *hl_recording_symd(const struct hl_recording *recording)

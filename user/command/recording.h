@@ -29,6 +29,7 @@ struct hl_recording_options {
 	bool loops;           /* the innermost loop around the instruction stands above it */
 	bool line_tier;       /* and its source line, by debug information, between them */
 	bool elsewhere;       /* outputs lie where only root may write: keep what that takes */
+	bool detailed;        /* a detailed profile is wanted, too */
 	bool inlines, lines; /* by debug information: frames of inlined functions; functions by source line */
 	uint32_t debug_mb;   /* of debug information of one file, inflated */
 	const char *cache;   /* directory, or "none" */
@@ -127,6 +128,8 @@ void hl_recording_free(struct hl_recording *run);
 
 /* What belongs to a recording, as long as it lives; the symbolizer knows its files by hl_binary.number. */
 const struct hl_profile *hl_recording_profile(const struct hl_recording *recording);
+/* NULL unless it was wanted. */
+const struct hl_profile *hl_recording_detailed(const struct hl_recording *recording);
 struct hl_symd *hl_recording_symd(const struct hl_recording *recording);
 struct hl_session_times hl_recording_times(const struct hl_recording *recording);
 /* Standard error is a terminal: progress was shown there, and a result may be. */

@@ -89,7 +89,7 @@ static int report_to(struct hl_outputs *outputs, struct hl_reports *reports, con
 		return code;
 	source.profile = hl_reading_profile(reading);
 	meta = hl_profile_meta(source.profile);
-	code = hl_outputs_write(outputs, source.profile, &render, meta->start_ns,
+	code = hl_outputs_write(outputs, source.profile, NULL, &render, meta->start_ns,
 				meta->end_ns - meta->start_ns, err);
 	if (!code)
 		code = hl_outputs_name_latest(outputs, err);

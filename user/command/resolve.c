@@ -74,6 +74,35 @@ struct rooting {
 	struct stack *stack;
 };
 
+/* All that is known of whose sample it is, each under its key. */
+static int push_details(struct hl_profile *profile, struct stack *stack, const struct hl_identity *identity)
+{
+	int code = 0;
+
+	for (unsigned int key = 0; key < HL_BY_KEYS && !code; key++) {
+		const char *value = identity->value[key], *name = hl_identity_names[key];
+		struct hl_frame frame = {
+			.kind = HL_FRAME_ROOT, .name = value, .module = name, .module_len = strlen(name)
+		};
+		_cleanup_str_ struct hl_str text = { 0 };
+		uint32_t number;
+
+		if (!value || !*value || key == HL_BY_HOST || key == HL_BY_EVENT)
+			continue;
+		/* Of other roots the value is what makes the frame; here it is the key, too. */
+		hl_str_addf(&text, "%s=", name);
+		hl_str_add_unmarked(&text, value, strlen(value));
+		frame.name = text.data;
+		frame.name_len = text.len;
+		code = hl_str_status(&text);
+		if (!code)
+			code = hl_profile_frame(profile, &frame, &number);
+		if (!code)
+			code = push(stack, number);
+	}
+	return code;
+}
+
 static int push_root(void *ctx, const char *name, size_t len)
 {
 	const struct rooting *rooting = ctx;
@@ -102,7 +131,9 @@ static int push_roots(const struct hl_resolve *r, struct hl_profile *profile, st
 
 	hl_identify(&from, sample, identity);
 	counts->no_cgroup += r->cgroups && identity->cgroup_unknown ? sample->count.samples : 0;
-	code = hl_selection_roots(r->selection, identity, push_root, &rooting);
+	code = r->detailed ? push_details(profile, stack, identity) : 0;
+	if (!code)
+		code = hl_selection_roots(r->selection, identity, push_root, &rooting);
 	if (!code && (sample->key.flags & HL_FLAG_IRQ))
 		code = push_mark(profile, stack, "[irq]");
 	return code;

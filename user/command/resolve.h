@@ -44,6 +44,8 @@ struct hl_resolve {
 	uint64_t debug_memory;  /* bytes of debug information of one file */
 	bool inlines, lines;    /* inlined functions are frames; function frames have file and line */
 	bool software_clock;    /* the event is a timer */
+	bool detailed;          /* makes a detailed profile, whose roots tell all that is known */
+	bool again;             /* `named` is of the same window: what files are read for was read */
 	bool foreign_ids;       /* hl_process_ids_are_the_hosts() does not hold: no file can be opened */
 	const struct hl_selection *selection; /* NULL: all samples, by process */
 	struct hl_cgroups *cgroups;           /* NULL, as `exes`: none are known */

@@ -30,6 +30,7 @@ struct hl_pp_function {
 	uint64_t id;
 	uint64_t start; /* address, where the file lets us know it; else 0 */
 	uint32_t name;  /* string */
+	bool is_exact;  /* `start` is the start, not the least address seen */
 };
 
 struct hl_pp_location {

@@ -37,7 +37,7 @@ struct sample {
 struct import {
 	struct hl_pp *pp;
 	struct hl_profile *profile;
-	bool ours;        /* written by render/pprof.c: callers stand at the start of their function */
+	bool ours; /* written by render/pprof.c: leaves tell how far they are from their function's start */
 	uint32_t *frames; /* of lines, as in pp->lines; HL_INDEX_NONE: not made yet */
 	uint32_t *stack;
 	size_t cap_stack;
@@ -161,7 +161,10 @@ static struct hl_pp_function *holder_of(const struct import *im, const struct hl
 	return l->n_lines ? &im->pp->functions[im->pp->lines[l->first_line + l->n_lines - 1]] : NULL;
 }
 
-/* Learns where the functions of this sample start. */
+/*
+ * Learns where the functions of this sample start: exactly, of the leaf's. Of others the least address is taken,
+ * which is the start or, in a detailed profile, a call: a number by which they are told apart.
+ */
 static void learn_starts(struct import *im)
 {
 	const struct sample *s = &im->sample;
@@ -172,9 +175,10 @@ static void learn_starts(struct import *im)
 
 		if (!function)
 			continue;
-		if (i == 0 && s->insn && s->offset <= l->address)
+		if (i == 0 && s->insn && s->offset <= l->address) {
 			function->start = l->address - s->offset;
-		else if (!function->start && l->n_lines == 1)
+			function->is_exact = true;
+		} else if (!function->is_exact && (!function->start || l->address < function->start))
 			function->start = l->address;
 	}
 }

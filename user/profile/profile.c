@@ -127,7 +127,8 @@ static int keep_frame(struct hl_profile *profile, const struct hl_frame *frame, 
 
 	kept.name = hl_strings_keep(&profile->strings, frame->name, frame->name_len);
 	kept.module = hl_strings_keep(&profile->strings, frame->module, frame->module_len);
-	if (!kept.name || !kept.module)
+	kept.file = hl_strings_keep(&profile->strings, frame->file, frame->file_len);
+	if (!kept.name || !kept.module || !kept.file)
 		return -ENOMEM;
 	*ret = kept;
 	return 0;
@@ -166,6 +167,8 @@ int hl_profile_frame(struct hl_profile *profile, const struct hl_frame *frame, u
 		given.name = "";
 	if (given.module_len == 0)
 		given.module = "";
+	if (given.file_len == 0)
+		given.file = "";
 	wanted.id = frame_id(&given);
 	position = hl_index_find(&profile->frame_index, wanted.id.lo, is_wanted_frame, &wanted);
 	if (position == HL_INDEX_NONE)

@@ -39,12 +39,17 @@ struct hl_frame {
 	 * where a profile has several names for one address, for all but the least of them.
 	 */
 	uint64_t address;
-	uint64_t offset; /* of a leaf: from its function's start */
+	/* From the start of the function, where `address` is a place in it: of a leaf, and in a detailed profile. */
+	uint64_t offset;
 	/* Function name or the instruction's text, shown as it is: a mark brings its brackets. */
 	const char *name;
 	size_t name_len;
-	const char *module; /* file name shown, e.g. /usr/lib/libc.so.6 or a kernel module; "" if none */
+	/* File name shown, e.g. /usr/lib/libc.so.6 or a kernel module; "" if none. Of a root: what it is the name of. */
+	const char *module;
 	size_t module_len;
+	const char *file; /* source file, as the debug information has it, and line; "" and 0 if unknown */
+	size_t file_len;
+	uint32_t line;
 };
 
 /* An executable segment of a file. */
@@ -106,6 +111,10 @@ struct hl_profile_meta {
 	size_t n_notes;
 };
 
+/*
+ * In a detailed profile, which pprof is written from, the frame of a function is one place in it: the call that
+ * the next frame is in, or the instruction. Other profiles have one frame a function, with its start as address.
+ */
 struct hl_profile;
 
 /* An empty profile, owned by the caller; NULL without memory. */

@@ -16,9 +16,10 @@
  * in any order, so all is written as the tree is walked: strings, functions and locations where the first
  * sample needs them.
  *
- * One Location an address: of the leaf the instruction's, of a caller its function's start, since that is what
- * a profile knows of callers. Functions inlined there are further Lines of it, innermost first. What a stack
- * belongs to is in labels, "comm" the innermost; and so is the instruction: its text, "insn", its class and its
+ * One Location an address: of the leaf the instruction's, of a caller that of the call, or its function's start
+ * where the profile is not detailed. Functions inlined there are further Lines of it, innermost first. What a
+ * stack belongs to is in labels, "comm" the innermost that was asked for, and in those of a detailed profile,
+ * which have names of their own; and so is the instruction: its text, "insn", its class and its
  * offset in the function, from where readers that know no instructions still show it (pprof -tags,
  * -tagleaf=insn). With instruction_lines it is the
  * innermost Line too, and pprof's flame graph splits by it.
@@ -45,7 +46,7 @@ enum {
 	MAPPING_INLINES
 };
 enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
-enum { LINE_FUNCTION = 1 };
+enum { LINE_FUNCTION = 1, LINE_LINE };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_FILE = 4 };
 
 /* One frame of the stack that the walk is at. */
@@ -61,10 +62,10 @@ struct pprof {
 	bool instruction_lines;
 	struct hl_gzip *gzip;
 	struct hl_pprof_maps maps;
-	struct hl_numbers strings, locations; /* by their bytes; by the frames that make them */
-	uint64_t *functions;                  /* ids by frame; 0: not written yet */
-	uint64_t n_functions;
-	struct level *levels; /* by depth */
+	/* By their bytes; by what tells them apart; by the frames that make them. */
+	struct hl_numbers strings, functions, locations;
+	uint64_t *function_of; /* ids by frame; 0: not known yet */
+	struct level *levels;  /* by depth */
 	struct hl_str message, part, text;
 	int status;
 };
@@ -131,24 +132,46 @@ static uint64_t literal(struct pprof *p, const char *text)
 
 /* ---- functions and locations ---------------------------------------------------------------------------- */
 
+/* Frames of a detailed profile are many of one function, which its start, name and file tell apart. */
+static struct hl_id function_id(const struct hl_frame *frame, uint64_t name, uint64_t file)
+{
+	const struct {
+		struct hl_id binary;
+		uint64_t start, name, file, kind;
+	} record = { .binary = frame->binary,
+		     .start = frame->kind == HL_FRAME_INSN ? frame->address : frame->address - frame->offset,
+		     .name = name,
+		     .file = file,
+		     .kind = frame->kind };
+
+	return hl_id_of(&record, sizeof(record));
+}
+
 static uint64_t function_of(struct pprof *p, uint32_t index)
 {
 	const struct hl_frame *frame = hl_profile_get_frame(p->profile, index);
 	_cleanup_str_ struct hl_str message = { 0 };
-	uint64_t name;
+	uint64_t name, file;
+	bool is_new;
 
-	if (p->functions[index])
-		return p->functions[index];
+	if (p->function_of[index])
+		return p->function_of[index];
 	hl_str_clear(&p->text);
 	hl_render_name(&p->text, frame);
 	if (frame->kind == HL_FRAME_INSN)
 		hl_str_addf(&p->text, " [0x%" PRIx64 "]", frame->address);
 	name = string_of(p, &p->text);
-	p->functions[index] = ++p->n_functions;
-	hl_proto_uint(&message, FUNCTION_ID, p->functions[index]);
+	hl_str_clear(&p->text);
+	hl_render_clean(&p->text, frame->file, frame->file_len, HL_RENDER_NAME_MAX);
+	file = string_of(p, &p->text);
+	p->function_of[index] = number_of(p, &p->functions, function_id(frame, name, file), &is_new) + 1;
+	if (!is_new)
+		return p->function_of[index];
+	hl_proto_uint(&message, FUNCTION_ID, p->function_of[index]);
 	hl_proto_uint(&message, FUNCTION_NAME, name);
+	hl_proto_uint(&message, FUNCTION_FILE, file);
 	emit(p, HL_PPROF_FUNCTION, &message);
-	return p->functions[index];
+	return p->function_of[index];
 }
 
 static void add_line(struct pprof *p, struct hl_str *location, uint32_t frame)
@@ -157,6 +180,7 @@ static void add_line(struct pprof *p, struct hl_str *location, uint32_t frame)
 
 	hl_str_clear(&p->part);
 	hl_proto_uint(&p->part, LINE_FUNCTION, function);
+	hl_proto_uint(&p->part, LINE_LINE, hl_profile_get_frame(p->profile, frame)->line);
 	hl_proto_message(location, LOCATION_LINE, &p->part);
 }
 
@@ -266,10 +290,13 @@ static void add_labels(struct pprof *p, uint32_t depth, struct hl_str *sample)
 
 	for (at = 1; at <= depth && frame_at(p, at)->kind == HL_FRAME_ROOT; at++) {
 		bool last = at == depth || frame_at(p, at + 1)->kind != HL_FRAME_ROOT;
+		const struct hl_frame *root = frame_at(p, at);
+		size_t key = root->module_len && root->module_len < root->name_len ? root->module_len + 1 : 0;
 
+		/* "KEY=VALUE", with the key apart. */
 		hl_str_clear(&p->text);
-		hl_render_name(&p->text, frame_at(p, at));
-		add_label(p, sample, last ? "comm" : "root");
+		hl_render_clean(&p->text, root->name + key, root->name_len - key, HL_RENDER_NAME_MAX);
+		add_label(p, sample, key ? root->module : last ? "comm" : "root");
 	}
 	if (leaf->kind != HL_FRAME_INSN)
 		return;
@@ -422,9 +449,9 @@ static int prepare(struct pprof *p, FILE *out)
 	uint32_t n = hl_profile_n_frames(p->profile);
 
 	p->gzip = hl_gzip_new(out);
-	p->functions = calloc((size_t)n + 1, sizeof(*p->functions));
+	p->function_of = calloc((size_t)n + 1, sizeof(*p->function_of));
 	p->levels = calloc((size_t)hl_render_depth(p->profile) + 1, sizeof(*p->levels));
-	if (!p->gzip || !p->functions || !p->levels)
+	if (!p->gzip || !p->function_of || !p->levels)
 		return -ENOMEM;
 	return hl_pprof_maps_make(p->profile, &p->maps);
 }
@@ -435,7 +462,8 @@ static void done(struct pprof *p)
 	hl_pprof_maps_done(&p->maps);
 	hl_numbers_done(&p->strings);
 	hl_numbers_done(&p->locations);
-	free(p->functions);
+	free(p->function_of);
+	hl_numbers_done(&p->functions);
 	free(p->levels);
 	hl_str_done(&p->message);
 	hl_str_done(&p->part);
@@ -466,6 +494,7 @@ static int write_pprof(const struct hl_profile *profile, const struct hl_render_
 
 const struct hl_writer hl_writer_pprof = {
 	.format = "pb.gz",
+	.detailed = true,
 	.summary = "for pprof: a location an instruction, with files and build-ids",
 	.write = write_pprof,
 };

@@ -25,6 +25,7 @@ struct hl_writer {
 	/* Writes the finished @profile to @out. 0 or -errno, with the reason in @err. Does not close @out. */
 	int (*write)(const struct hl_profile *profile, const struct hl_render_options *options, FILE *out,
 		     struct hl_err *err);
+	bool detailed; /* a detailed profile is better, where one can be had */
 	/* Writes the comparison of two profiles, likewise; NULL: the format has no form for it. */
 	int (*write_diff)(const struct hl_diff *diff, const struct hl_render_options *options, FILE *out,
 			  struct hl_err *err);
