@@ -100,6 +100,28 @@ HL_TEST_TIMEOUT(every_sample_is_in_the_report, 120)
 	must("! grep -q '\\[0x[0-9a-f]*\\] [0-9]*$' %sout.folded", test_dir());
 }
 
+/* What is excluded comes to no store, but for its number. */
+HL_TEST_TIMEOUT(what_is_excluded_is_not_kept, 90)
+{
+	long long since = (long long)time(NULL);
+	struct folded folded;
+	pid_t load, agent;
+
+	need_root();
+	load = start("%s 60 >/dev/null", workload("load"));
+	agent = start_agent("-F 99 --exclude process=load");
+	wait_for_window(since);
+	(void)sleep(6);
+	end_agent(agent);
+	stop(load);
+	folded = report(since);
+	CHECK(folded.total > 0);
+	CHECK_INT(sum_of(&folded, "^load;|;by_value;"), 0);
+	folded_done(&folded);
+	CHECK(read_account().filtered > 100);
+	CHECK(shell("grep -q by_value %sstore/*.db", test_dir()) == 1);
+}
+
 HL_TEST_TIMEOUT(one_agent_a_store, 60)
 {
 	long long since = (long long)time(NULL);

@@ -15,6 +15,7 @@
 #include "command/notify.h"
 #include "command/plan.h"
 #include "command/privileges.h"
+#include "command/selection.h"
 #include "command/store_options.h"
 #include "store/store.h"
 
@@ -42,6 +43,7 @@ static const struct hl_option options[] = {
 	{ "event", 'e', HL_STRING(struct hl_agent_options, recording.event), .metavar = "EVENT",
 	  .help = "what to count; without it the best that opens: cycles, as precise as can be, else "
 		  "cpu-clock" },
+	HL_SELECTION_ROWS(struct hl_agent_options, recording.where, recording.exclude),
 	HL_RECORDING_SYNTAX(struct hl_agent_options),
 	HL_HEADING("What is kept"),
 	{ "store", 0, HL_STRING(struct hl_agent_options, store), .default_text = HL_STORE_DIR,
@@ -67,7 +69,6 @@ static const struct hl_option options[] = {
 	  .help = "how long names and unused files are remembered" },
 	{ "disabled-file", 0, HL_STRING(struct hl_agent_options, disabled), .default_text = HL_DISABLED_FILE,
 	  .metavar = "FILE", .hidden = true, .help = "while it is there, nothing is sampled" },
-	HL_HEADING("Settings"),
 	HL_HEADING("Flame graphs, in STORE/flamegraphs"),
 	{ "flamegraph-every", 0, HL_SECONDS(struct hl_agent_options, graphs.every_ns),
 	  .min = 10 * HL_SECOND_NS, .max = 86400 * HL_SECOND_NS, .metavar = "SECONDS",
@@ -95,6 +96,7 @@ static const struct hl_option options[] = {
 	{ "metrics-file", 0, HL_STRING(struct hl_agent_options, metrics.file), .metavar = "FILE",
 	  .help = "write them to FILE, as /var/lib/prometheus/node-exporter/hotleaf.prom, for the textfile "
 		  "collector of node_exporter" },
+	HL_HEADING("Settings"),
 	HL_SETTINGS_ROW(struct hl_agent_options, settings),
 	{ "check-config", 0, HL_FLAG(struct hl_agent_options, check_config), .typed_only = true,
 	  .help = "only say whether the settings are right" },
@@ -312,6 +314,7 @@ static int begin(struct run *run, struct hl_err *err)
 		.cache = plan->cache,
 		.event = &plan->event,
 		.intel = c->syntax == HL_SYNTAX_INTEL,
+		.selection = plan->selection,
 		.store = plan->store,
 		.metrics = run->metrics,
 	};

@@ -146,6 +146,7 @@ static int name_samples(struct hl_keeper *k, const struct hl_kept *kept, struct 
 		.software_clock = k->options.event->software_clock,
 		.foreign_ids = hl_session_has_foreign_ids(k->options.session),
 		.named = &k->named,
+		.selection = k->options.selection,
 		.cgroups = hl_session_cgroups(k->options.session),
 		.exes = hl_session_exes(k->options.session),
 		.take = take,

@@ -16,6 +16,7 @@ struct hl_code_files;
 struct hl_event_choice;
 struct hl_metrics;
 struct hl_moved_code;
+struct hl_selection;
 struct hl_store;
 struct hl_symd_options;
 
@@ -31,8 +32,9 @@ struct hl_keeper_options {
 	bool intel;
 	bool elsewhere; /* the store is another user's */
 	const struct hl_symd_options *symd;
-	struct hl_cache *cache; /* of names; NULL: none */
-	struct hl_store *store; /* the thread's while it runs */
+	struct hl_cache *cache;               /* of names; NULL: none */
+	const struct hl_selection *selection; /* of what is kept */
+	struct hl_store *store;               /* the thread's while it runs */
 	struct hl_metrics *metrics;
 };
 

@@ -9,12 +9,27 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "command/selection.h"
 #include "store/store.h"
 #include "symd/client_cache.h"
+
+/* One option at a time, so that the one that is wrong is blamed. */
+static int check_conditions(const struct hl_agent_options *options, const char *name, struct hl_err *err)
+{
+	static const struct hl_words none;
+	const struct hl_recording_options *r = &options->recording;
+	bool where = strcmp(name, "where") == 0;
+	_cleanup_(hl_selection_freep) struct hl_selection *selection = NULL;
+	int code = hl_selection_new(&none, where ? &r->where : &none, where ? &none : &r->exclude, &selection,
+				    err);
+
+	return code == HL_EXIT_USAGE ? hl_settings_blame(&options->settings, name, code, err) : code;
+}
 
 int hl_plan_check(const struct hl_agent_options *options, struct hl_err *err)
 {
 	struct hl_event_choice event;
+	int code;
 
 	if (3600 * HL_SECOND_NS % options->window_ns)
 		return hl_settings_blame(
@@ -22,7 +37,8 @@ int hl_plan_check(const struct hl_agent_options *options, struct hl_err *err)
 			hl_usage(err, "option \"--window\" must divide an hour: 10, 30, 60, 5m"), err);
 	if (options->recording.event && hl_event_parse(options->recording.event, &event, err))
 		return hl_settings_blame(&options->settings, "event", HL_EXIT_USAGE, err);
-	return 0;
+	code = check_conditions(options, "where", err);
+	return code ? code : check_conditions(options, "exclude", err);
 }
 
 /* Opens what the options name; @before may have the same store. */
@@ -33,6 +49,10 @@ static int open_all(struct hl_plan *plan, const struct hl_plan *before, struct h
 	struct stat st;
 	int code = hl_plan_check(o, err);
 
+	if (code)
+		return code;
+	code = hl_selection_new(&o->recording.by, &o->recording.where, &o->recording.exclude,
+				&plan->selection, err);
 	if (code)
 		return code;
 	code = hl_event_choose(o->recording.event, o->recording.frequency, &plan->event, err);
@@ -92,6 +112,7 @@ void hl_plan_free(struct hl_plan *plan, const struct hl_plan *kept)
 	if (!kept || plan->store != kept->store)
 		hl_store_close(plan->store);
 	hl_cache_close(plan->cache);
+	hl_selection_free(plan->selection);
 	hl_arena_done(&plan->arena);
 	free(plan);
 }

@@ -16,6 +16,7 @@
 #include "symd/client.h"
 
 struct hl_cache;
+struct hl_selection;
 struct hl_store;
 
 /* The options of the agent. */
@@ -39,6 +40,7 @@ struct hl_plan {
 	struct hl_agent_options options;
 	struct hl_event_choice event;
 	struct hl_symd_options names; /* of the symbolizer that names samples */
+	struct hl_selection *selection;
 	struct hl_store *store;
 	struct hl_cache *cache; /* of unwind tables and names; NULL: none */
 	bool elsewhere;         /* the store is another user's */
