@@ -107,7 +107,7 @@ HL_TEST(split_debug_information)
 }
 
 /* The second time from the cache; with a package of another build, not at all. */
-HL_TEST(packed_debug_information)
+HL_TEST_TIMEOUT(packed_debug_information, 240)
 {
 	struct folded folded;
 
