@@ -311,6 +311,56 @@ HL_TEST_TIMEOUT(clang_package_5, 300)
 	compare_packed("clang++", "-gdwarf-5 -gsplit-dwarf", "llvm-dwp-14");
 }
 
+/* A package of which the index, or anything else, is not as it was written, is read as far as it makes sense. */
+HL_TEST_TIMEOUT(damaged_package, 300)
+{
+	const struct hl_inlines_limits limits = { (size_t)256 << 20, UINT64_MAX };
+	struct hl_elf *program, *whole;
+	const struct hl_elf_section *index;
+	unsigned int state = 7, built = 0, missing = 0;
+
+	enter_directory();
+	run("g++ -O2 -g -gdwarf-5 -gsplit-dwarf -c inlined.cc -o program.o && g++ program.o -o program && "
+	    "llvm-dwp-14 program.dwo -o program.dwp");
+	program = open_elf("program");
+	whole = open_elf("program.dwp");
+	index = hl_elf_section_named(whole, ".debug_cu_index");
+	CHECK(index && index->size > 16);
+	for (int turn = 0; turn < 300; turn++) {
+		uint64_t from = turn % 2 ? 0 : index->offset,
+			 size = turn % 2 ? hl_elf_size(whole) : index->size;
+		uint8_t *bytes = malloc(hl_elf_size(whole)), *table;
+		struct hl_inlines_header header;
+		struct hl_elf *damaged;
+		size_t len;
+
+		CHECK(bytes && hl_elf_read(whole, 0, bytes, hl_elf_size(whole)) == 0);
+		for (int i = 0; i < 3; i++) {
+			state = state * 1103515245 + 12345;
+			bytes[from + (state >> 4) % size] ^= (uint8_t)(1 + (state >> 20) % 255);
+		}
+		if (hl_elf_open_bytes(bytes, hl_elf_size(whole), "damaged", &damaged, NULL) < 0)
+			continue;
+		struct hl_inlines_source source = { .elf = program,
+						    .dwos = (const struct hl_elf *const *)&damaged,
+						    .n_dwos = 1 };
+
+		if (hl_inlines_build(&source, &limits, &table, &len, NULL) == 0) {
+			CHECK_INT(hl_inlines_check(table, len, NULL), 0);
+			memcpy(&header, table, sizeof(header));
+			built++;
+			missing += header.missing_dwo > 0;
+			free(table);
+		}
+		hl_elf_free(damaged);
+	}
+	NOTE("%u tables, %u of them without the package's unit", built, missing);
+	CHECK(built > 100 && missing > 10 && missing < built);
+	hl_elf_free(program);
+	hl_elf_free(whole);
+	leave_directory();
+}
+
 HL_TEST_TIMEOUT(libc, 300)
 {
 	static const char libc[] = "/lib/x86_64-linux-gnu/libc.so.6";
