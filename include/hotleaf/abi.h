@@ -257,6 +257,14 @@ struct hl_selftest {
 	__u64 frame;      /* of the address */
 };
 
+#define HL_KERNEL_TEXT_LEN 256
+
+/* What bpf/text.bpf.c is told and fills. */
+struct hl_kernel_text {
+	__u64 address;
+	__u8 bytes[HL_KERNEL_TEXT_LEN];
+};
+
 #pragma GCC diagnostic pop
 
 _Static_assert(sizeof(struct hl_count_key) == 80, "abi");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* needs: tests/system/record */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "harness.h"
 #include "system/record.h"
@@ -210,6 +211,49 @@ HL_TEST_TIMEOUT(made_code, 120)
 	has(text, "only the instructions that were sampled: the code is in no file");
 	CHECK(listed(text, "  imul %rdi,%rdi", NULL) + listed(text, "  dec %ecx", NULL) >
 	      listed(text, "", NULL) * 9 / 10);
+}
+
+/* Where its names come with sizes, the memory of the living process has the rest. */
+HL_TEST_TIMEOUT(made_code_of_a_living_process, 120)
+{
+	const char *text;
+	pid_t pid;
+
+	need_root();
+	pid = start("%s 60 mine map", workload("jit"));
+	(void)sleep(1);
+	text = output_of(NULL, "%s annotate 'mine inner' -F 999 -d 2 -p %d", hotleaf(), (int)pid);
+	stop(pid);
+	(void)shell("rm -f /tmp/perf-%d.map", (int)pid);
+	has(text, "mine inner in jit, 0x123400000200, ");
+	has(text, " 123400000200  push %rbp\n");
+	has(text, " 12340000020f  jne 123400000209 <mine inner+0x9>\n");
+	has(text, " 123400000212  ret\n");
+	CHECK(listed(text, "  imul %rax,%rax", NULL) + listed(text, "  dec %ecx", NULL) +
+		      listed(text, "  jne 123400000209", NULL) >
+	      100);
+}
+
+/* Whichever function of the kernel is hot: it is listed whole, as it is in memory. */
+HL_TEST_TIMEOUT(code_of_the_kernel, 120)
+{
+	static const char burn[] = "dd if=/dev/zero of=/dev/null bs=1 count=1000000000";
+	char name[128] = "";
+	const char *text;
+
+	need_root();
+	text = output_of(NULL,
+			 "%s annotate no_such_function -F 999 -d 2 -- %s 2>&1 | awk '$3 == \"kernel\" "
+			 "{ print $2; exit }'",
+			 hotleaf(), burn);
+	CHECK(sscanf(text, "%127s", name) == 1);
+	NOTE("%s", name);
+	text = output_of(NULL, "%s annotate %s -F 999 -d 4 -- %s", hotleaf(), name, burn);
+	has(text, " in kernel, 0xffffffff");
+	has(text, " bytes\n");
+	CHECK(!strstr(text, "only the instructions that were sampled"));
+	CHECK(!strstr(text, "(undecoded)"));
+	CHECK(!strstr(text, "(the file has:"));
 }
 
 /* A program that changes its own text: what ran is shown, and that the file has something else. */

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "command/command.h"
 #include "command/listings.h"
+#include "command/living_code.h"
 #include "command/recording.h"
 #include "import/import.h"
 #include "profile/hot.h"
@@ -46,6 +47,7 @@ struct source {
 	struct hl_symd *own_symd;
 	const struct hl_profile *profile;
 	struct hl_symd *symd;
+	struct hl_living_code living; /* of a recording */
 };
 
 static void source_done(struct source *source)
@@ -69,6 +71,7 @@ static int record_source(struct source *source, const struct annotate *config, c
 		return code;
 	source->profile = hl_recording_profile(source->recording);
 	source->symd = hl_recording_symd(source->recording);
+	source->living = hl_recording_living_code(source->recording);
 	return 0;
 }
 
@@ -276,6 +279,7 @@ static int write_matches(const struct source *source, const struct annotate *con
 {
 	_cleanup_(hl_listings_freep) struct hl_listings *listings =
 		hl_listings_new(source->profile, source->symd, source->recording != NULL,
+				source->recording ? &source->living : NULL,
 				(config->recording.syntax == HL_SYNTAX_INTEL ? HL_SYMD_INTEL : 0) |
 					(config->lines ? HL_SYMD_WANT_LINES : 0));
 	int code = listings ? 0 : -ENOMEM;

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "command/living_code.h"
 #include "process/proc.h"
 #include "profile/hot.h"
 #include "profile/listing.h"
@@ -30,6 +31,7 @@ struct hl_listings {
 	const struct hl_profile *profile;
 	struct hl_symd *symd;
 	bool opened;
+	const struct hl_living_code *living;
 	uint32_t flags; /* HL_SYMD_* of listings */
 	struct tried *tried;
 	size_t n_tried, cap_tried;
@@ -40,13 +42,13 @@ struct hl_listings {
 };
 
 struct hl_listings *hl_listings_new(const struct hl_profile *profile, struct hl_symd *symd, bool opened,
-				    uint32_t flags)
+				    const struct hl_living_code *living, uint32_t flags)
 {
 	struct hl_listings *l = calloc(1, sizeof(*l));
 
 	if (l)
 		*l = (struct hl_listings){
-			.profile = profile, .symd = symd, .opened = opened, .flags = flags
+			.profile = profile, .symd = symd, .opened = opened, .living = living, .flags = flags
 		};
 	return l;
 }
@@ -237,6 +239,19 @@ static uint64_t place_of(const struct hl_binary *binary, const struct hl_frame *
 	return s ? frame->address - s->address + s->offset : UINT64_MAX;
 }
 
+/*
+ * Where in a listing, by its addresses, the instruction of @frame stands; UINT64_MAX: not in it. Code of a file is
+ * known by its place in there, other code, of no @binary, by its address.
+ */
+static uint64_t address_in(const struct hl_symd_list *head, const struct hl_binary *binary,
+			   const struct hl_frame *frame)
+{
+	uint64_t start = binary ? head->where : head->function;
+	uint64_t place = binary ? place_of(binary, frame) : frame->address;
+
+	return place < start || place - start >= head->size ? UINT64_MAX : place - start + head->function;
+}
+
 /* Puts the samples of @hot that lie in the newest part there. */
 static void place_samples(struct hl_listings *l, const struct hl_hot *hot, const struct hl_binary *binary,
 			  bool *placed)
@@ -246,12 +261,11 @@ static void place_samples(struct hl_listings *l, const struct hl_hot *hot, const
 
 	for (size_t i = 0; i < hot->n_insns; i++) {
 		const struct hl_frame *frame = hl_profile_get_frame(l->profile, hot->insns[i].frame);
-		uint64_t place = place_of(binary, frame);
-		struct hl_listing_row *row;
+		uint64_t at = address_in(head, binary, frame);
+		struct hl_listing_row *row = NULL;
 
-		if (placed[i] || place < head->where || place - head->where >= head->size)
-			continue;
-		row = hl_listing_find(part, place - head->where + head->function);
+		if (!placed[i] && at != UINT64_MAX)
+			row = hl_listing_find(part, at);
 		if (!row)
 			continue;
 		merge(row, frame, hot->insns[i].samples);
@@ -290,10 +304,50 @@ static int list_from_file(struct hl_listings *l, const struct hl_hot *hot, const
 	return r;
 }
 
+/* The same of code that is in no file, from where it was run. */
+static int list_living(struct hl_listings *l, const struct hl_hot *hot, bool *placed, size_t first,
+		       struct hl_err *err)
+{
+	const struct hl_frame *insn = hl_profile_get_frame(l->profile, hot->insns[first].frame);
+	_cleanup_free_ uint64_t *places = malloc(hot->n_insns * sizeof(*places));
+	struct hl_living_function f = { .bytes = NULL };
+	struct hl_symd_list_query query;
+	int r = places ? hl_living_code_read(l->living, insn, insn->kernel, &f, err) : -ENOMEM;
+
+	if (r)
+		return r;
+	query = (struct hl_symd_list_query){ .where = f.where,
+					     .bytes_at = f.where,
+					     .n_bytes = (uint32_t)f.size,
+					     .place = f.place,
+					     .file = f.process };
+	for (size_t i = 0; i < hot->n_insns && query.n_sampled < HL_SYMD_SAMPLED_MAX; i++) {
+		uint64_t at = hl_profile_get_frame(l->profile, hot->insns[i].frame)->address - f.start;
+
+		/* They are in the order of their addresses, and one may have run as several. */
+		if (at < f.size && (!query.n_sampled || f.where + at > places[query.n_sampled - 1]))
+			places[query.n_sampled++] = f.where + at;
+	}
+	r = hl_symd_list_function(l->symd, &query, places, f.bytes, l->flags, &l->behind[l->n], err);
+	free(f.bytes);
+	if (r == 0)
+		r = hl_listing_from_symd(&l->behind[l->n], &l->parts[l->n]);
+	if (r == 0) {
+		l->n++;
+		place_samples(l, hot, NULL, placed);
+	}
+	return r;
+}
+
+static bool is_living(const struct hl_frame *function)
+{
+	return function->kind == HL_FRAME_KERNEL || function->kind == HL_FRAME_JIT;
+}
+
 static const char *why_no_file(const struct hl_frame *function)
 {
 	if (function->kind == HL_FRAME_KERNEL)
-		return "the kernel's own text is not read, beyond the bytes that came with the samples";
+		return "the kernel's code is only read where it was recorded";
 	if (function->kind == HL_FRAME_JIT)
 		return "the code is in no file";
 	return "the file could not be opened when it was sampled";
@@ -313,11 +367,14 @@ int hl_listings_get(struct hl_listings *l, const struct hl_hot *hot, const struc
 	clear(l);
 	if (!placed)
 		return hl_err_set(err, -ENOMEM, "no memory for a listing");
-	if (binary)
+	if (is_living(function))
+		have = l->living != NULL;
+	else if (binary)
 		code = have_file(l, binary, function->module, &have, &why);
 	while (!code && have && first < hot->n_insns && l->n < MOST_PARTS - 1) {
 		l->reason.text[0] = '\0';
-		code = list_from_file(l, hot, binary, placed, first, &l->reason);
+		code = is_living(function) ? list_living(l, hot, placed, first, &l->reason)
+					   : list_from_file(l, hot, binary, placed, first, &l->reason);
 		if (code == 0 && !placed[first])
 			code = -EPROTO; /* symd did as it was asked: never */
 		if (code && code != -ENOMEM) {

@@ -10,6 +10,7 @@
 
 struct hl_hot;
 struct hl_listing;
+struct hl_living_code;
 struct hl_profile;
 struct hl_symd;
 struct hl_symd_listing;
@@ -20,11 +21,11 @@ struct hl_listings;
 /*
  * @opened: the files of @profile are known to @symd already, as hl_binary.number; else they are opened by their
  * paths when they are needed, and used only if their build-id is the sampled file's. @flags:
- * HL_SYMD_INTEL, HL_SYMD_WANT_LINES. Both stay the caller's.
+ * HL_SYMD_INTEL, HL_SYMD_WANT_LINES. @living: code in no file, NULL if there is none. All stay the caller's.
  * NULL without memory. hl_listings_free() accepts NULL.
  */
 struct hl_listings *hl_listings_new(const struct hl_profile *profile, struct hl_symd *symd, bool opened,
-				    uint32_t flags);
+				    const struct hl_living_code *living, uint32_t flags);
 void hl_listings_free(struct hl_listings *listings);
 
 /*

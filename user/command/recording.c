@@ -16,6 +16,7 @@
 #include "command/child.h"
 #include "command/header.h"
 #include "command/kernel_names.h"
+#include "command/living_code.h"
 #include "command/named_files.h"
 #include "command/privileges.h"
 #include "command/resolve.h"
@@ -390,6 +391,13 @@ const struct hl_profile *hl_recording_profile(const struct hl_recording *recordi
 const struct hl_profile *hl_recording_detailed(const struct hl_recording *recording)
 {
 	return recording->detailed;
+}
+
+struct hl_living_code hl_recording_living_code(const struct hl_recording *recording)
+{
+	return (struct hl_living_code){ .symd = recording->symd,
+					.window = &recording->window,
+					.code_files = hl_session_code_files(recording->session) };
 }
 
 struct hl_symd *hl_recording_symd(const struct hl_recording *recording)

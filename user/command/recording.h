@@ -115,6 +115,7 @@ struct hl_capture_options hl_recording_capture(const struct hl_recording_options
 int hl_recording_open_cache(const struct hl_recording_options *options, struct hl_cache **ret,
 			    struct hl_err *err);
 
+struct hl_living_code;
 struct hl_recording;
 
 /*
@@ -130,6 +131,8 @@ void hl_recording_free(struct hl_recording *run);
 const struct hl_profile *hl_recording_profile(const struct hl_recording *recording);
 /* NULL unless it was wanted. */
 const struct hl_profile *hl_recording_detailed(const struct hl_recording *recording);
+/* What is in no file; see its header. */
+struct hl_living_code hl_recording_living_code(const struct hl_recording *recording);
 struct hl_symd *hl_recording_symd(const struct hl_recording *recording);
 struct hl_session_times hl_recording_times(const struct hl_recording *recording);
 /* Standard error is a terminal: progress was shown there, and a result may be. */
