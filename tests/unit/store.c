@@ -165,7 +165,7 @@ HL_TEST(gaps_are_visible)
 		hl_batch_free(batch);
 	}
 	hl_store_close(store);
-	reading = stores_read(stores_dir(), STORES_NOON, STORES_NOON + 150 * STORES_S, &err);
+	reading = stores_read(stores_dir(), STORES_NOON, STORES_NOON + 140 * STORES_S, &err);
 	CHECK(stores_has_note(reading,
 			      "8 windows, 60 s missing: 2024-02-28T12:00:30Z to 2024-02-28T12:01:00Z "
 			      "(the agent did not run), 2024-02-28T12:01:30Z to 2024-02-28T12:02:00Z "

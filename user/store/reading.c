@@ -48,7 +48,7 @@ struct hl_reading *hl_reading_new(const struct hl_store_query *query)
 	if (reading->query.until_ns > reading->now_ns)
 		reading->query.until_ns = reading->now_ns;
 	reading->profile = hl_profile_new();
-	reading->summary = hl_summary_new(query->since_ns, reading->query.until_ns);
+	reading->summary = hl_summary_new(query->since_ns, reading->query.until_ns, reading->now_ns);
 	if (reading->profile && reading->summary)
 		return reading;
 	hl_reading_free(reading);

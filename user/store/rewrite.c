@@ -141,8 +141,8 @@ static int write_fresh(const struct rewriting *r, struct hl_err *err)
 	if (!code)
 		code = hl_db_run(
 			to,
-			"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -8192;"
-			"PRAGMA locking_mode = EXCLUSIVE",
+			"PRAGMA journal_mode = DELETE; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+			"PRAGMA cache_size = -8192; PRAGMA locking_mode = EXCLUSIVE",
 			err);
 	if (!code)
 		code = day_reader_open(&from, r->path.data, 0, INT64_MAX, err);

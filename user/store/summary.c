@@ -32,17 +32,19 @@ struct hl_summary {
 	size_t n_hosts, cap_hosts, n_losses, cap_losses, n_notes, notes_left_out;
 	struct hl_coverage coverage;
 	struct day_left_out left_out;
-	uint64_t windows, not_stored;
+	uint64_t windows, not_stored, now_ns;
 	const char *unread;
 	struct hl_span last; /* the window that ended last */
 };
 
-struct hl_summary *hl_summary_new(uint64_t since_ns, uint64_t until_ns)
+struct hl_summary *hl_summary_new(uint64_t since_ns, uint64_t until_ns, uint64_t now_ns)
 {
 	struct hl_summary *s = calloc(1, sizeof(*s));
 
-	if (s)
-		s->meta = (struct hl_profile_meta){ .start_ns = since_ns, .end_ns = until_ns };
+	if (!s)
+		return NULL;
+	s->meta = (struct hl_profile_meta){ .start_ns = since_ns, .end_ns = until_ns };
+	s->now_ns = now_ns;
 	return s;
 }
 
@@ -358,11 +360,12 @@ static int say_coverage(struct hl_summary *s, struct hl_err *err)
 
 	for (uint32_t i = 0; i < s->n_hosts; i++) {
 		const struct host *host = &s->hosts[i];
+		uint64_t open_ns = 2 * host->window_ns;
 
 		hl_str_addf(&text, "%s%s%s", i ? "; " : "", s->n_hosts > 1 ? host->name : "",
 			    s->n_hosts > 1 ? ": " : "");
-		hl_coverage_say(&s->coverage, i, s->meta.start_ns, s->meta.end_ns, 2 * host->window_ns,
-				&text);
+		hl_coverage_say(&s->coverage, i, s->meta.start_ns, s->meta.end_ns,
+				s->meta.end_ns + open_ns >= s->now_ns ? open_ns : 0, &text);
 	}
 	if (hl_str_status(&text))
 		return no_memory(err);

@@ -13,8 +13,11 @@ struct hl_profile;
 /* The header of a profile that was read from a store: sums over its windows, and what is missing. */
 struct hl_summary;
 
-/* NULL without memory. All others: 0 or -errno with the reason. hl_summary_free() accepts NULL. */
-struct hl_summary *hl_summary_new(uint64_t since_ns, uint64_t until_ns);
+/*
+ * Of that range, at @now_ns: the last window may not be written yet. NULL without memory. All others: 0 or -errno
+ * with the reason. hl_summary_free() accepts NULL.
+ */
+struct hl_summary *hl_summary_new(uint64_t since_ns, uint64_t until_ns, uint64_t now_ns);
 void hl_summary_free(struct hl_summary *summary);
 
 /* Adds the wanted windows of a day, and its gaps. */
