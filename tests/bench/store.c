@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* needs: base profile store */
 /*
- * store [STORE [HOURS]]: what a day of samples takes. Windows that an agent wrote (to STORE; without it, one runs
+ * store [STORE [HOURS [lasting]]]: what a day of samples takes. Windows that an agent wrote (to STORE; without it, one runs
  * for a minute at 99 Hz, first beside a steady load, then beside a compiler) are written again and again, as many
  * as HOURS (24) have, each time with other processes where processes came and went; the day is rewritten as the
- * agent does at night, and reports are made of it before and after. Needs root where an agent is to run.
+ * agent does at night, and reports are made of it before and after. lasting: without processes that came and went,
+ * where others worked on the host meanwhile. Needs root where an agent is to run.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -201,6 +202,23 @@ static void renew_passing(struct window *w)
 			w->batch->owners[i].started_ns += 60 * S;
 }
 
+/* Leaves them out altogether. */
+static void drop_passing(struct window *w)
+{
+	struct hl_batch *b = w->batch;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < b->n_rows; i++) {
+		if (w->comes_and_goes[b->rows[i].owner]) {
+			b->samples -= b->rows[i].count;
+			b->weight -= b->rows[i].weight;
+		} else {
+			b->rows[kept++] = b->rows[i];
+		}
+	}
+	b->n_rows = kept;
+}
+
 static uint64_t write_day(const char *dir, int hours)
 {
 	static const struct hl_store_limits none;
@@ -229,6 +247,12 @@ static uint64_t write_day(const char *dir, int hours)
 	return samples;
 }
 
+static double cpu_of(const struct rusage *usage)
+{
+	return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+	       (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
+}
+
 static void report(const char *dir, const char *what, uint64_t since_s, uint64_t length_s, const char *more)
 {
 	uint64_t start = hl_monotonic_ns();
@@ -237,8 +261,9 @@ static void report(const char *dir, const char *what, uint64_t since_s, uint64_t
 	run(&usage, "exec %s/hotleaf report --store %s --since @%llu --until @%llu -o %s/out.html %s", build,
 	    dir, (unsigned long long)(DAY / S + since_s), (unsigned long long)(DAY / S + since_s + length_s),
 	    dir, more);
-	printf("  report of %-16s %6.2f s  %6.1f MB RSS\n", what, (double)(hl_monotonic_ns() - start) / 1e9,
-	       (double)usage.ru_maxrss / 1e3);
+	/* Memory: at least that of this program, from which the command is started. */
+	printf("  report of %-16s %6.2f s  %6.2f s of CPU time  %6.1f MB RSS\n", what,
+	       (double)(hl_monotonic_ns() - start) / 1e9, cpu_of(&usage), (double)usage.ru_maxrss / 1e3);
 }
 
 static void measure(const char *dir, int hours, uint64_t samples, const char *what)
@@ -267,12 +292,10 @@ static void rewrite(const char *dir, const char *keep)
 
 	run(&usage, "exec %s/hotleaf store rewrite --store %s %s", build, dir, keep);
 	printf("rewritten in           %6.2f s, %.2f s of CPU time, %.1f MB RSS\n",
-	       (double)(hl_monotonic_ns() - start) / 1e9,
-	       (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6,
-	       (double)usage.ru_maxrss / 1e3);
+	       (double)(hl_monotonic_ns() - start) / 1e9, cpu_of(&usage), (double)usage.ru_maxrss / 1e3);
 }
 
-static void bench(const char *dir, const char *source, const char *name, int hours)
+static void bench(const char *dir, const char *source, const char *name, int hours, bool lasting)
 {
 	struct rusage usage;
 	uint64_t samples;
@@ -280,6 +303,8 @@ static void bench(const char *dir, const char *source, const char *name, int hou
 	char path[64];
 
 	take_windows(source);
+	for (int i = 0; i < n_windows && lasting; i++)
+		drop_passing(&windows[i]);
 	for (int i = 0; i < n_windows; i++)
 		rows += windows[i].batch->n_rows;
 	(void)snprintf(path, sizeof(path), "%s/day", dir);
@@ -317,7 +342,7 @@ int main(int argc, char **argv)
 		die("no temporary directory, or hours not from 1 to 24");
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc > 1) {
-		bench(dir, argv[1], argv[1], hours);
+		bench(dir, argv[1], argv[1], hours, argc > 3 && strcmp(argv[3], "lasting") == 0);
 	} else {
 		(void)snprintf(source, sizeof(source), "%s/steady", dir);
 		(void)snprintf(load, sizeof(load),
@@ -325,14 +350,14 @@ int main(int argc, char **argv)
 			       ">/dev/null & done; wait'",
 			       build);
 		record(source, load);
-		bench(dir, source, "steady", hours);
+		bench(dir, source, "steady", hours, false);
 		(void)snprintf(source, sizeof(source), "%s/compile", dir);
 		(void)snprintf(load, sizeof(load),
 			       "timeout 80 sh -c 'while make -B -j2 O=%s/built all; do :; done' "
 			       ">/dev/null 2>&1",
 			       dir);
 		record(source, load);
-		bench(dir, source, "compile", hours);
+		bench(dir, source, "compile", hours, false);
 	}
 	run(&usage, "rm -r %s", dir);
 	return 0;
