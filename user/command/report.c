@@ -31,7 +31,9 @@ static const char *const leaf_names[] = { "insn", "function", NULL };
 static const struct hl_option options[] = {
 	HL_HEADING("What is shown"),
 	{ "store", 0, HL_STRINGS(struct report, stores), .metavar = "DIR",
-	  .help = "where an agent writes (default /var/lib/hotleaf); of several hosts, one report" },
+	  .help = "where an agent writes (default /var/lib/hotleaf); of several hosts, or '/srv/stores/*', "
+		  "one "
+		  "report" },
 	{ "since", 0, HL_STRING(struct report, since), .default_text = "-1h", .metavar = "TIME",
 	  .help = "2026-11-30T12:00:00Z, 2026-11-30, today, yesterday, or a time ago" },
 	{ "until", 0, HL_STRING(struct report, until), .default_text = "now", .metavar = "TIME",
