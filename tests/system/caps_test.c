@@ -90,6 +90,16 @@ HL_TEST_TIMEOUT(over_cpu_max_the_frequency_is_halved, 180)
 	      3);
 	must("tr -s ' \\n' ' ' <%sout.txt | grep -q -e 'over --cpu-max: sampled at 24 Hz instead of 99'",
 	     test_dir());
+	(void)shell("%s status --config none --store %sstore >%sstatus; %s status --config none --store "
+		    "%sstore -f json "
+		    ">%sstatus.json",
+		    hotleaf(), test_dir(), test_dir(), hotleaf(), test_dir(), test_dir());
+	must("grep -q '^caps: over --cpu-max: sampled at 12 Hz instead of 99' %sstatus", test_dir());
+	must("python3 -c 'import json, sys; x = json.load(open(sys.argv[1])); "
+	     "sys.exit(not any(\"at 24 Hz\" in c for c in x[\"caps\"]) or not isinstance(x[\"losses\"], "
+	     "dict))' "
+	     "%sstatus.json",
+	     test_dir());
 }
 
 HL_TEST_TIMEOUT(over_memory_max_tables_go, 180)

@@ -54,7 +54,7 @@ void hl_caps_say(const struct hl_caps *caps, char *buf, size_t size)
 	buf[0] = '\0';
 	if (!caps->level)
 		return;
-	n = snprintf(buf, size, "over --%s: sampled at %u Hz instead of %u", hl_cap_name(caps->over),
+	n = snprintf(buf, size, HL_CAPS_NOTE "%s: sampled at %u Hz instead of %u", hl_cap_name(caps->over),
 		     hl_caps_frequency(caps), caps->frequency);
 	if (table_steps(caps) && n > 0 && (size_t)n < size)
 		(void)snprintf(buf + n, size - (size_t)n, ", unwind tables below %u MB",

@@ -56,7 +56,8 @@ unsigned int hl_caps_tables_mb(const struct hl_caps *caps);
 
 /* The option's name: "cpu-max". */
 const char *hl_cap_name(enum hl_cap cap);
-/* A sentence about the steps that are taken now; "" if none is. */
+#define HL_CAPS_NOTE "over --"
+/* A sentence, which begins so, about the steps that are taken now; "" if none is. */
 void hl_caps_say(const struct hl_caps *caps, char *buf, size_t size);
 
 #endif

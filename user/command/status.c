@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "command/caps.h"
 #include "command/command.h"
 #include "command/store_options.h"
 #include "profile/profile.h"
@@ -42,6 +43,7 @@ struct facts {
 	uint64_t last_ns, length_ns, now_ns;
 	uint64_t seen, lost, frequency;
 	double cpus_programs, cpus_process;
+	struct hl_str text, json; /* what there is to say of losses and caps */
 };
 
 /* Samples that hotleaf lost itself: that a halted CPU does not tick is none. */
@@ -54,6 +56,46 @@ static uint64_t lost_samples(const struct hl_profile_meta *meta)
 		    strcmp(meta->losses[i].name, "not delivered") != 0)
 			lost += meta->losses[i].count;
 	return lost;
+}
+
+/* As JSON has it: what we say holds no control characters. */
+static void add_json_string(struct hl_str *out, const char *s)
+{
+	hl_str_addc(out, '"');
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			hl_str_addc(out, '\\');
+		hl_str_addc(out, *s);
+	}
+	hl_str_addc(out, '"');
+}
+
+/* Losses by reason, and steps that were taken to stay below the caps: as lines, or as parts of an object. */
+static void describe(const struct hl_profile_meta *meta, struct facts *f)
+{
+	bool any = false;
+
+	hl_str_adds(&f->json, ",\"losses\":{");
+	for (size_t i = 0; i < meta->n_losses; i++) {
+		if (meta->losses[i].kind != HL_LOSS_LOST)
+			continue;
+		hl_str_addf(&f->text, "lost: %" PRIu64 " %s\n", meta->losses[i].count, meta->losses[i].name);
+		hl_str_adds(&f->json, any ? "," : "");
+		add_json_string(&f->json, meta->losses[i].name);
+		hl_str_addf(&f->json, ":%" PRIu64, meta->losses[i].count);
+		any = true;
+	}
+	hl_str_adds(&f->json, "},\"caps\":[");
+	any = false;
+	for (size_t i = 0; i < meta->n_notes; i++) {
+		if (!hl_starts_with(meta->notes[i], HL_CAPS_NOTE))
+			continue;
+		hl_str_addf(&f->text, "caps: %s\n", meta->notes[i]);
+		hl_str_adds(&f->json, any ? "," : "");
+		add_json_string(&f->json, meta->notes[i]);
+		any = true;
+	}
+	hl_str_addc(&f->json, ']');
 }
 
 static int look(const struct status *c, struct facts *f, struct hl_err *err)
@@ -78,6 +120,9 @@ static int look(const struct status *c, struct facts *f, struct hl_err *err)
 	f->frequency = meta->frequency;
 	f->cpus_programs = meta->cost_programs;
 	f->cpus_process = meta->cost_process;
+	describe(meta, f);
+	if (hl_str_status(&f->text) || hl_str_status(&f->json))
+		return hl_err_set(err, -ENOMEM, "no memory");
 	f->state = "ok";
 	if (f->lost * 100 > f->seen * LOSSY_PERCENT)
 		f->state = "lossy";
@@ -102,7 +147,7 @@ static void print_text(const struct facts *f)
 		printf("; %.4f CPUs in the kernel programs", f->cpus_programs);
 	if (f->cpus_process >= 0)
 		printf("; %.4f CPUs in the agent", f->cpus_process);
-	printf("\n");
+	printf("\n%s", f->text.data ? f->text.data : "");
 }
 
 static void print_json(const struct facts *f)
@@ -119,7 +164,7 @@ static void print_json(const struct facts *f)
 		printf(",\"programs_cpus\":%.6f", f->cpus_programs);
 	if (f->last_ns && f->cpus_process >= 0)
 		printf(",\"process_cpus\":%.6f", f->cpus_process);
-	printf("}\n");
+	printf("%s}\n", f->json.data ? f->json.data : "");
 }
 
 static int run_status(void *config, char **rest, struct hl_err *err)
@@ -132,10 +177,12 @@ static int run_status(void *config, char **rest, struct hl_err *err)
 		facts.state = "disabled";
 	if (c->format == JSON && (!code || code == -ENODATA))
 		print_json(&facts);
+	if (!code && c->format == TEXT)
+		print_text(&facts);
+	hl_str_done(&facts.text);
+	hl_str_done(&facts.json);
 	if (code)
 		return hl_err_prefix(err, code, "%s", facts.state);
-	if (c->format == TEXT)
-		print_text(&facts);
 	return strcmp(facts.state, "ok") == 0 ? 0 : HL_EXIT_FAILED;
 }
 
