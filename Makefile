@@ -10,6 +10,7 @@ V       ?= 0
 SAN     ?= 0
 WERROR  ?= 0
 FUZZ    ?= 300
+SOAK    ?= 3600
 
 # ---- tools -------------------------------------------------------------------
 CC      ?= cc
@@ -57,14 +58,12 @@ objs           = $(patsubst %.c,$(O)/%.o,$(wildcard user/$(1)/*.c))
 USER_OBJS    := $(foreach f,$(FOLDERS),$(call objs,$(f))) $(O)/user/main.o
 
 all: $(O)/hotleaf ## build $(O)/hotleaf
-
 $(O)/hotleaf: $(USER_OBJS)
 	$(call say,LINK,$@) $(LINK) $^ $(LIBS) -o $@
 
 # ---- pattern rules: BPF object → skeleton → object ------------------------------
 .DELETE_ON_ERROR:
 .SECONDARY:
-
 $(O)/%.bpf.o: %.bpf.c | setup-check
 	@mkdir -p $(@D)
 	$(call say,BPF,$<) $(CLANG) $(BPF_FLAGS) -MMD -MP -c $< -o $@
@@ -111,6 +110,8 @@ bench: $(O)/hotleaf $(BENCHES) $(O)/tests/workload/load ## timings beside other 
 	$(Q)O=$(O) tests/bench/all
 bench-unwind: $(O)/hotleaf $(O)/tests/bench/walk $(O)/tests/workload/frames ## user stacks beside those of perf
 	$(Q)$(O)/tests/bench/walk && O=$(O) tests/bench/unwind
+soak: $(O)/hotleaf $(WORKLOADS) ## the agent under load, for SOAK=3600 seconds: nothing grows, nothing is lost
+	$(Q)O=$(O) tests/bench/soak $(SOAK)
 unit: $(UNIT) ## the unit tests alone (SAN=1 O=build/asan: under ASan and UBSan)
 	$(Q)tests/run $^
 page: $(O)/tests/page/make_page ## the tests of the HTML page, in node and in a browser
@@ -138,13 +139,12 @@ install: all ## into $(prefix)
 	$(INSTALL) -D -m 0644 -t $(DESTDIR)$(mandir)/man8 tools/hotleaf.8
 	$(INSTALL) -D -m 0644 -t $(DESTDIR)$(mandir)/man5 tools/hotleaf.conf.5 tools/hotleaf-store.5
 uninstall: ; $(RM) $(addprefix $(DESTDIR),$(bindir)/hotleaf $(mandir)/man8/hotleaf.8 $(addprefix $(mandir)/man5/,hotleaf.conf.5 hotleaf-store.5))
-format:
-	clang-format -i $(shell git ls-files '*.c' '*.h')
+format: ; clang-format -i $(shell git ls-files '*.c' '*.h')
 clean: ; $(RM) -r $(O)
 help:
 	$(Q)sed -n 's/^\([a-z-]*\):.* ## /\1\t/p' Makefile | expand -t 14
-	@echo 'knobs: O=build prefix=/usr/local DESTDIR= CC= CLANG= CFLAGS= V=1 WERROR=1 SAN=1 FUZZ=300 VM='
+	@echo 'knobs: O=build prefix=/usr/local DESTDIR= CC= CLANG= CFLAGS= V=1 WERROR=1 SAN=1 FUZZ=300 SOAK=3600 VM='
 
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
-.PHONY: all unit page bench bench-unwind check check-vm fuzz fuzzers programs setup setup-tests setup-vm \
+.PHONY: all unit page bench bench-unwind soak check check-vm fuzz fuzzers programs setup setup-tests setup-vm \
         setup-check run install uninstall format clean help

@@ -30,7 +30,7 @@
 #include "symd/client.h"
 
 /* So many windows may wait: at ten seconds each, a store that hangs for a minute costs nothing. */
-enum { MAX_WAITING = 6 };
+enum { MAX_WAITING = 6, STARTS = 5 };
 
 struct hl_keeper {
 	struct hl_keeper_options options;
@@ -97,7 +97,8 @@ static int prepare_names(struct hl_keeper *k, const struct hl_kept *kept, struct
 		expire_cgroups(k);
 	}
 	k->generation = kept->generation;
-	if (!k->symd)
+	/* What ends one child may end the next; a window is worth more than one try. */
+	for (int i = 0; !k->symd && i < STARTS; i++)
 		k->symd = hl_symd_new_with(k->options.symd, err);
 	if (!k->symd)
 		return -ECHILD;
