@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/str.h"
 #include "command/command.h"
+#include "command/mail.h"
 #include "command/outputs.h"
 #include "command/reports.h"
 #include "command/selection.h"
+#include "command/series.h"
+#include "command/spikes.h"
 #include "command/stored.h"
 #include "command/stores.h"
 #include "command/when.h"
@@ -16,6 +21,7 @@
 #include "store/reading.h"
 
 enum { LEAF_INSN, LEAF_FUNCTION };
+enum { MAIL_SPIKES = 5, SPIKE_PIECES = 360, SPIKE_COLUMNS = 160 };
 
 struct report {
 	struct hl_settings settings;
@@ -24,6 +30,9 @@ struct report {
 	int leaf;
 	bool pprof_insn;
 	struct hl_folder_limits limits;
+	bool mail, if_changed;
+	const char *mail_to;
+	uint32_t spikes;
 };
 
 static const char *const leaf_names[] = { "insn", "function", NULL };
@@ -54,6 +63,17 @@ static const struct hl_option options[] = {
 	  .metavar = "WHAT", .help = "what stacks end in" },
 	{ "pprof-insn", 0, HL_FLAG(struct report, pprof_insn),
 	  .help = "pb.gz: the instruction is the innermost line of its location" },
+	{ "spikes", 0, HL_UINT(struct report, spikes), .min = 1, .max = 1000, .rejects = "output,format",
+	  .metavar = "N",
+	  .help = "on stdout, the N pieces of time that stand out, by CPU use or what one function had" },
+	HL_HEADING("What is mailed"),
+	{ "mail", 0, HL_FLAG(struct report, mail), .rejects = "output,format",
+	  .help = "a message for sendmail on stdout: what changed since the span before, top, spikes, the "
+		  "page" },
+	{ "mail-to", 0, HL_STRING(struct report, mail_to), .needs = "mail", .metavar = "ADDRESS",
+	  .help = "for sendmail -t" },
+	{ "if-changed", 0, HL_FLAG(struct report, if_changed), .needs = "mail",
+	  .help = "nothing, unless something changed beyond noise, is missing, or was lost" },
 	HL_HEADING("What is kept in a folder, -o DIR/"),
 	{ "keep-age", 0, HL_SECONDS(struct report, limits.max_age_ns), .min = HL_SECOND_NS,
 	  .max = 36500 * (86400 * HL_SECOND_NS), .metavar = "SECONDS",
@@ -115,6 +135,42 @@ static int write_report(const struct report *c, const struct hl_store_query *que
 	return code;
 }
 
+static int write_mail(const struct report *c, const struct hl_store_query *query, struct hl_err *err)
+{
+	_cleanup_(hl_reading_freep) struct hl_reading *reading = NULL;
+	struct hl_mail_options mail = { .stores = &c->stores,
+					.query = query,
+					.to = c->mail_to,
+					.if_changed = c->if_changed,
+					.spikes = c->spikes ? c->spikes : MAIL_SPIKES };
+	int code = hl_stores_read(&c->stores, query, &reading, err);
+
+	mail.reading = reading;
+	return code ? code : hl_mail_write(&mail, stdout, err);
+}
+
+static int write_spikes(const struct report *c, const struct hl_store_query *query, struct hl_err *err)
+{
+	_cleanup_(hl_series_freep) struct hl_series *series = NULL;
+	_cleanup_free_ struct hl_spike *spikes = calloc(c->spikes, sizeof(*spikes));
+	_cleanup_str_ struct hl_str text = { 0 };
+	size_t n = 0;
+	int code = hl_series_read(&c->stores, query, SPIKE_PIECES, &series, err);
+
+	if (code)
+		return code;
+	if (!spikes || hl_spikes_find(series, 0, c->spikes, spikes, &n))
+		return hl_err_set(err, -ENOMEM, "no memory for the spikes");
+	for (size_t i = 0; i < n; i++) {
+		hl_spike_say(&text, series, &spikes[i], SPIKE_COLUMNS);
+		hl_str_addc(&text, '\n');
+	}
+	if (hl_str_status(&text))
+		return hl_err_set(err, -ENOMEM, "no memory for the spikes");
+	(void)fputs(n ? text.data : "no spikes\n", stdout);
+	return 0;
+}
+
 static int run_report(void *config, char **rest, struct hl_err *err)
 {
 	const struct report *c = config;
@@ -131,7 +187,9 @@ static int run_report(void *config, char **rest, struct hl_err *err)
 	query.some = !hl_selection_is_all(selection);
 	query.pids = hl_selection_needs_pid(selection);
 	(void)umask(027);
-	return write_report(c, &query, err);
+	if (c->mail)
+		return write_mail(c, &query, err);
+	return c->spikes ? write_spikes(c, &query, err) : write_report(c, &query, err);
 }
 
 const struct hl_command hl_command_report = {

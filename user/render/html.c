@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "render/assets.h"
 #include "render/html_data.h"
+#include "render/mime.h"
 #include "render/render.h"
 
 /*
@@ -16,26 +17,6 @@
  */
 
 enum { CHUNK = 48 * 1024 }; /* of base64 input: a multiple of 3 */
-
-/* Writes base64 with padding (RFC 4648). */
-static void write_base64(FILE *out, const unsigned char *bytes, size_t len)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	char text[4];
-	size_t i;
-
-	for (i = 0; i < len; i += 3) {
-		size_t left = len - i;
-		uint32_t v = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
-			     (left > 2 ? bytes[i + 2] : 0);
-
-		text[0] = digits[v >> 18];
-		text[1] = digits[v >> 12 & 63];
-		text[2] = left > 1 ? digits[v >> 6 & 63] : '=';
-		text[3] = left > 2 ? digits[v & 63] : '=';
-		(void)fwrite(text, 1, sizeof(text), out);
-	}
-}
 
 /* Compresses to gzip's format and writes that as base64. */
 static int write_packed(FILE *out, const struct hl_str *data, struct hl_err *err)
@@ -60,7 +41,7 @@ static int write_packed(FILE *out, const struct hl_str *data, struct hl_err *err
 			rc = deflate(&z, left ? Z_NO_FLUSH : Z_FINISH);
 		}
 		/* A full buffer is a multiple of 3: only the last one is padded. */
-		write_base64(out, buffer, CHUNK - z.avail_out);
+		hl_render_base64(out, buffer, CHUNK - z.avail_out);
 	}
 	(void)deflateEnd(&z);
 	return 0;
@@ -75,7 +56,7 @@ static int write_hash(FILE *out, struct hl_asset asset)
 	if (!EVP_Digest(asset.bytes, asset.len, digest, &len, EVP_sha256(), NULL))
 		return -ENOMEM;
 	(void)fputs(" 'sha256-", out);
-	write_base64(out, digest, len);
+	hl_render_base64(out, digest, len);
 	(void)fputs("'", out);
 	return 0;
 }

@@ -85,6 +85,11 @@ uint64_t hl_reading_last_ns(const struct hl_reading *reading, uint64_t *ret_leng
 	return hl_summary_last_ns(reading->summary, ret_length_ns);
 }
 
+const char *hl_reading_host(const struct hl_reading *reading, size_t index, uint64_t *ret_covered_ns)
+{
+	return hl_summary_host(reading->summary, index, ret_covered_ns);
+}
+
 /* Appends "A/B" to a list of words; @b may be NULL. 0 or -ENOMEM. */
 static int add_path(char ***words, size_t *n, size_t *cap, const char *a, const char *b)
 {

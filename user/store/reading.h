@@ -53,6 +53,9 @@ int hl_reading_finish(struct hl_reading *reading, struct hl_err *err);
 /* When the last window that was read ended, since the epoch, and how long it was. */
 uint64_t hl_reading_last_ns(const struct hl_reading *reading, uint64_t *ret_length_ns);
 
+/* Host @index, counted from 0, and for how long there are windows of it; NULL beyond the last. */
+const char *hl_reading_host(const struct hl_reading *reading, size_t index, uint64_t *ret_covered_ns);
+
 /* The finished profile; the reading's. */
 struct hl_profile *hl_reading_profile(const struct hl_reading *reading);
 

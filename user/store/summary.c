@@ -70,6 +70,14 @@ uint64_t hl_summary_last_ns(const struct hl_summary *s, uint64_t *ret_length_ns)
 	return s->last.end_ns;
 }
 
+const char *hl_summary_host(const struct hl_summary *s, size_t index, uint64_t *ret_covered_ns)
+{
+	if (index >= s->n_hosts)
+		return NULL;
+	*ret_covered_ns = s->hosts[index].covered_ns;
+	return s->hosts[index].name;
+}
+
 const char *hl_summary_why_unread(const struct hl_summary *s)
 {
 	return s->unread;

@@ -2,6 +2,7 @@
 #ifndef HL_STORE_SUMMARY_H
 #define HL_STORE_SUMMARY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -35,6 +36,8 @@ int hl_summary_other_event(struct hl_summary *summary, const char *event, uint64
 uint64_t hl_summary_windows(const struct hl_summary *summary);
 /* When the last of them ended, and its length; 0: there is none. */
 uint64_t hl_summary_last_ns(const struct hl_summary *summary, uint64_t *ret_length_ns);
+/* Host @index, counted from 0, and for how long there are windows of it; NULL beyond the last. */
+const char *hl_summary_host(const struct hl_summary *summary, size_t index, uint64_t *ret_covered_ns);
 /* A sentence about the first file that could not be read, or NULL. */
 const char *hl_summary_why_unread(const struct hl_summary *summary);
 

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* needs: all tests/stores */
+#include "command/command.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "harness.h"
+#include "stores.h"
+
+/* `hotleaf report --mail` and `--spikes`, of a store in which an hour differs from the one before. */
+
+static char store[80], said[1 << 20];
+
+static uint32_t frame_of(struct hl_batch *batch, struct hl_frame frame)
+{
+	uint32_t index;
+
+	frame.name_len = strlen(frame.name);
+	frame.module = "/usr/bin/app";
+	frame.module_len = strlen(frame.module);
+	CHECK_INT(hl_profile_frame(hl_batch_profile(batch), &frame, &index), 0);
+	return index;
+}
+
+/* A window in which app;main;parse has @hot samples, in the build with that first byte, and main @steady. */
+static void write_window(struct hl_store *to, const char *host, uint64_t start_ns, uint8_t build,
+			 uint64_t hot, uint64_t steady)
+{
+	static const struct hl_segment segment = { 0x1000, 0, 0x1000 };
+	const uint8_t build_id[] = { build, 0x22, 0x33, 0x44, 0x55 };
+	const struct hl_id id = { build, 9 };
+	const struct hl_binary binary = { id, build_id, sizeof(build_id), &segment, 1, 0 };
+	const struct hl_owner owner = {
+		.process = "app", .thread = "app", .service = "web", .exe = "/usr/bin/app"
+	};
+	struct hl_profile_meta meta = stores_meta(start_ns);
+	struct hl_batch *batch = hl_batch_new();
+	struct hl_err err;
+	uint32_t frames[3];
+
+	CHECK(batch);
+	frames[0] = frame_of(
+		batch,
+		(struct hl_frame){ .kind = HL_FRAME_USER, .binary = id, .address = 0x1100, .name = "main" });
+	frames[1] = frame_of(batch, (struct hl_frame){ .kind = HL_FRAME_INSN,
+						       .binary = id,
+						       .address = 0x1104,
+						       .offset = 4,
+						       .name = "add $0x1,%rax" });
+	CHECK_INT(hl_batch_add(batch, &owner, frames, 2, steady, steady * 10101010), 0);
+	frames[1] = frame_of(batch, (struct hl_frame){ .kind = HL_FRAME_USER,
+						       .binary = id,
+						       .address = 0x1000u + build,
+						       .name = "parse(int, char)" });
+	frames[2] = frame_of(batch, (struct hl_frame){ .kind = HL_FRAME_INSN,
+						       .binary = id,
+						       .address = 0x104du + build,
+						       .offset = 0x4d,
+						       .name = "imul $0x3,%rax,%rdx" });
+	if (hot)
+		CHECK_INT(hl_batch_add(batch, &owner, frames, 3, hot, hot * 10101010), 0);
+	CHECK_INT(hl_profile_add_binary(hl_batch_profile(batch), &binary), 0);
+	meta.host = host;
+	meta.n_losses = 0;
+	meta.busy_cpus = (double)(hot + steady) / 990;
+	if (hl_store_write(to, &meta, batch, &err))
+		FAIL("%s", err.text);
+	hl_batch_free(batch);
+}
+
+/* Two hours: from @window on parse has ten times as much, in another build. */
+static void prepare(unsigned int window)
+{
+	struct hl_store *to;
+
+	(void)snprintf(store, sizeof(store), "%s/store", stores_dir());
+	to = stores_open(store);
+	for (unsigned int i = 0; i < 720; i++)
+		write_window(to, "host1", STORES_NOON + i * 10 * STORES_S, i < window ? 0xaa : 0xbb,
+			     i < window ? 40 : 400, 300 + i % 7);
+	hl_store_close(to);
+}
+
+static int run(const char *since, const char *until, const char *const *more)
+{
+	char *argv[32] = { "hotleaf", "report",      "--store", store,
+			   "--since", (char *)since, "--until", (char *)until };
+	int argc = 8, status, saved = dup(STDOUT_FILENO);
+	char path[96];
+	FILE *f;
+
+	while (*more)
+		argv[argc++] = (char *)*more++;
+	(void)snprintf(path, sizeof(path), "%s/said", stores_dir());
+	CHECK(fflush(stdout) == 0 && freopen(path, "w", stdout));
+	status = hl_cli_run(hl_commands, argc, argv);
+	CHECK(fflush(stdout) == 0 && dup2(saved, STDOUT_FILENO) >= 0 && close(saved) == 0);
+	f = fopen(path, "r");
+	CHECK(f);
+	said[fread(said, 1, sizeof(said) - 1, f)] = 0;
+	(void)fclose(f);
+	return status;
+}
+#define RUN(since, until, ...) run(since, until, (const char *const[]){ __VA_ARGS__ __VA_OPT__(, ) NULL })
+#define AT_13                  "2024-02-28T13:00:00Z"
+#define AT_14                  "2024-02-28T14:00:00Z"
+
+static void check_said(const char *text)
+{
+	if (!strstr(said, text))
+		FAIL("\"%s\" is not in: %.6000s", text, said);
+}
+
+/* What a mail program finds: python's parser tells the parts; the text is left in said[]. */
+static void read_mail(void)
+{
+	static const char script[] =
+		"import email, email.policy, sys\\n"
+		"m = email.message_from_binary_file(open(sys.argv[1], 'rb'), policy=email.policy.default)\\n"
+		"assert not m.defects and m.is_multipart(), m.defects\\n"
+		"text, page = m.iter_parts()\\n"
+		"assert text.get_content_type() == 'text/plain' and page.is_attachment()\\n"
+		"assert page.get_filename().startswith('hotleaf-2024'), page.get_filename()\\n"
+		"raw = open(sys.argv[1], 'rb').read()\\n"
+		"assert len(raw) < 1000000 and max(map(len, raw.split(b'\\\\n'))) < 998\\n"
+		"assert b'<!doctype html>' in page.get_content().encode().lower()[:200]\\n"
+		"lines = text.get_content().rstrip('\\\\n').split('\\\\n')\\n"
+		"assert len(lines) <= 60 and max(map(len, lines[:-5])) <= 100, lines\\n"
+		"print('Subject:', m['Subject']); print('To:', m['To']); print('\\\\n'.join(lines))\\n";
+	char command[4096];
+	FILE *f;
+
+	(void)snprintf(command, sizeof(command),
+		       "printf '%%b' \"$S\" >%s/mail.py; python3 %s/mail.py %s/said 2>&1", stores_dir(),
+		       stores_dir(), stores_dir());
+	CHECK(setenv("S", script, 1) == 0);
+	f = popen(command, "r");
+	CHECK(f);
+	said[fread(said, 1, sizeof(said) - 1, f)] = 0;
+	if (pclose(f))
+		FAIL("no mail: %s", said);
+}
+
+HL_TEST(says_what_changed_since_when_where_and_by_whom)
+{
+	prepare(450); /* 13:15 */
+	CHECK_INT(RUN(AT_13, AT_14, "--mail"), 0);
+	read_mail();
+	check_said("Subject: hotleaf host1: parse(int, char) 0.04 -> 0.31 CPUs\n");
+	check_said("host1, 2024-02-28T13:00:00Z to 2024-02-28T14:00:00Z\n"
+		   "compared with 2024-02-28T12:00:00Z to 2024-02-28T13:00:00Z\n");
+	check_said("coverage  360 windows, none missing\n");
+	check_said("busy      0.35 -> 0.62 of 2 CPUs; hotleaf itself: 0.0010\n");
+	check_said("lost: 0, with a cut stack: 0\n");
+	check_said("changed beyond noise, CPUs of their own\n"
+		   "  0.04 -> 0.31  parse(int, char)  app  since 2024-02-28T13:15:00Z  build aa223344 -> "
+		   "bb223344\n"
+		   "      imul $0x3,%rax,%rdx +0x4d, 100 % of it; called by main 100 %\n");
+	check_said("  0.31    51 %    0.04  parse(int, char)  app\n");
+	check_said("  hotleaf diff 2024-02-28T12:00:00Z..2024-02-28T13:00:00Z \\\n");
+}
+
+HL_TEST(nothing_changed)
+{
+	prepare(0);
+	CHECK_INT(RUN(AT_13, AT_14, "--mail", "--mail-to", "ops@example.org\nBcc: x@y"), 0);
+	CHECK(!strstr(said, "\nBcc"));
+	read_mail();
+	check_said("Subject: hotleaf host1: no change beyond noise, 0.71 of 2 CPUs busy\n");
+	check_said("To: ops@example.org?Bcc");
+	check_said("\nnothing changed beyond noise\n");
+	CHECK_INT(RUN(AT_13, AT_14, "--mail", "--if-changed"), 0);
+	CHECK_STR(said, "");
+	/* There is nothing before noon: no change, but half of this is missing. */
+	CHECK_INT(RUN("2024-02-28T11:00:00Z", "2024-02-28T13:00:00Z", "--mail", "--if-changed"), 0);
+	read_mail();
+	check_said("time missing, nothing to compare with");
+	CHECK_INT(RUN("2024-02-28T10:00:00Z", "2024-02-28T11:00:00Z", "--mail"), 1);
+	CHECK_STR(said, "");
+}
+
+HL_TEST(hosts_that_fell_silent)
+{
+	char other[80];
+	struct hl_store *to;
+
+	prepare(0);
+	(void)snprintf(other, sizeof(other), "%s/other", stores_dir());
+	to = stores_open(other);
+	for (unsigned int i = 0; i < 360; i++)
+		write_window(to, "host2", STORES_NOON + i * 10 * STORES_S, 0xaa, 40, 300);
+	hl_store_close(to);
+	CHECK_INT(RUN(AT_13, AT_14, "--store", other, "--mail", "--if-changed"), 0);
+	read_mail();
+	check_said("hosts silent, ");
+	check_said("silent    no windows now, but before: host2\n");
+}
+
+HL_TEST(spikes_stand_out)
+{
+	struct hl_store *to;
+
+	(void)snprintf(store, sizeof(store), "%s/store", stores_dir());
+	to = stores_open(store);
+	for (unsigned int i = 0; i < 360; i++)
+		write_window(to, "host1", STORES_NOON + i * 10 * STORES_S, 0xaa, i == 100 ? 500 : 40 + i % 5,
+			     i == 200 ? 1300 : 300 + i % 31);
+	hl_store_close(to);
+	CHECK_INT(RUN("2024-02-28T12:00:00Z", "2024-02-28T13:00:00Z", "--spikes", "10"), 0);
+	check_said("2024-02-28T12:16:40Z, 10 s  0.82 CPUs, usually 0.36: all of the host\n");
+	check_said("2024-02-28T12:16:40Z, 10 s  0.51 CPUs, usually 0.04: parse(int, char)  app\n");
+	check_said("2024-02-28T12:33:20Z, 10 s  1.31 CPUs, usually 0.32: main  app\n");
+	if (strstr(said, "usually 0.36") == NULL ||
+	    strstr(strstr(said, "12:33:20Z, 10 s  1.31") + 1, "\n2024"))
+		FAIL("more stands out: %s", said);
+	CHECK_INT(RUN("2024-02-28T12:00:00Z", "2024-02-28T12:10:00Z", "--spikes", "10"), 0);
+	CHECK_STR(said, "no spikes\n");
+}
