@@ -49,6 +49,8 @@ HL_TEST(points_in_time)
 	check("now", NOON + 5);
 	check("today", NOON - 12 * 3600 * S);
 	check("yesterday", NOON - 36 * 3600 * S);
+	check("this-hour", NOON);
+	check("last-hour", NOON - 3600 * S);
 	check("-1h", NOON + 5 - 3600 * S);
 	check("-90s", NOON + 5 - 90 * S);
 	check("-90", NOON + 5 - 90 * S);

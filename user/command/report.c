@@ -44,7 +44,7 @@ static const struct hl_option options[] = {
 		  "one "
 		  "report" },
 	{ "since", 0, HL_STRING(struct report, since), .default_text = "-1h", .metavar = "TIME",
-	  .help = "2026-11-30T12:00:00Z, 2026-11-30, today, yesterday, or a time ago" },
+	  .help = "2026-11-30T12:00:00Z, 2026-11-30, today, yesterday, this-hour, last-hour, or a time ago" },
 	{ "until", 0, HL_STRING(struct report, until), .default_text = "now", .metavar = "TIME",
 	  .help = "likewise; a window counts where it starts" },
 	{ "event", 'e', HL_STRING(struct report, event), .metavar = "EVENT",

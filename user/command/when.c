@@ -9,7 +9,8 @@
 #include <time.h>
 
 #define SECOND_NS UINT64_C(1000000000)
-#define DAY_NS    (86400 * SECOND_NS)
+#define HOUR_NS   (3600 * SECOND_NS)
+#define DAY_NS    (24 * HOUR_NS)
 /* Year 2262: later times do not fit into what is stored. */
 #define LATEST_NS ((uint64_t)INT64_MAX)
 
@@ -143,7 +144,7 @@ static bool parse_span(const char *text, uint64_t *ret)
 
 int hl_when_parse(const char *text, uint64_t now_ns, uint64_t *ret, struct hl_err *err)
 {
-	uint64_t today = now_ns - now_ns % DAY_NS, ns = 0;
+	uint64_t today = now_ns - now_ns % DAY_NS, hour = now_ns - now_ns % HOUR_NS, ns = 0;
 	bool good = true;
 
 	if (strcmp(text, "now") == 0)
@@ -152,6 +153,10 @@ int hl_when_parse(const char *text, uint64_t now_ns, uint64_t *ret, struct hl_er
 		ns = today;
 	else if (strcmp(text, "yesterday") == 0)
 		ns = today > DAY_NS ? today - DAY_NS : 0;
+	else if (strcmp(text, "this-hour") == 0)
+		ns = hour;
+	else if (strcmp(text, "last-hour") == 0)
+		ns = hour > HOUR_NS ? hour - HOUR_NS : 0;
 	else if (text[0] == '-') {
 		good = parse_span(text + 1, &ns);
 		ns = ns < now_ns ? now_ns - ns : 0;

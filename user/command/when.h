@@ -9,8 +9,8 @@
 /*
  * A point in time as a person writes it, in nanoseconds since the epoch: RFC 3339 (2026-11-30T12:00:00Z, or
  * +01:00 for the Z; a blank for the T; without a zone UTC; without seconds or the time of day too), @SECONDS
- * since the epoch, now, today and yesterday (their first moments, UTC), or -90s, -5m, -1h, -7d before
- * @now_ns. 0 or -EINVAL.
+ * since the epoch, now, today, yesterday, this-hour and last-hour (their first moments, UTC), or -90s, -5m, -1h,
+ * -7d before @now_ns. 0 or -EINVAL.
  */
 int hl_when_parse(const char *text, uint64_t now_ns, uint64_t *ret, struct hl_err *err);
 
