@@ -10,21 +10,32 @@
 #include "base/str.h"
 #include "command/command.h"
 #include "command/store_options.h"
+#include "command/when.h"
 #include "store/days.h"
 #include "store/inspect.h"
 #include "store/rewrite.h"
+#include "store/transfer.h"
+
+#define ACTIONS "list, check, prune, rewrite, export, import"
 
 struct store {
 	struct hl_settings settings;
 	const char *dir;
 	struct hl_store_limits limits;
 	bool background;
+	const char *since, *until, *output;
 };
 
 static const struct hl_option options[] = {
 	{ "store", 0, HL_STRING(struct store, dir), .default_text = HL_STORE_DIR, .metavar = "DIR",
 	  .help = "where an agent writes" },
 	HL_STORE_LIMITS(struct store, limits),
+	{ "since", 0, HL_STRING(struct store, since), .default_text = "@0", .metavar = "TIME",
+	  .help = "what is exported or imported: from when on; a time as of report" },
+	{ "until", 0, HL_STRING(struct store, until), .default_text = "now", .metavar = "TIME",
+	  .help = "likewise; a window counts where it starts" },
+	{ "output", 'o', HL_STRING(struct store, output), .metavar = "FILE",
+	  .help = "where to export to: a file that is not there yet" },
 	{ "background", 0, HL_FLAG(struct store, background), .hidden = true,
 	  .help = "rewrite with what the host has left of CPU time and disk" },
 	HL_SETTINGS_ROW(struct store, settings),
@@ -81,24 +92,24 @@ static int show_days(const struct store *c, bool whole, struct hl_err *err)
 
 /* ---- the others ---------------------------------------------------------------------------------------- */
 
-static int list(const struct store *c, struct hl_err *err)
+static int list(const struct store *c, char **files, struct hl_err *err)
 {
 	return show_days(c, /* whole= */ false, err);
 }
 
-static int check(const struct store *c, struct hl_err *err)
+static int check(const struct store *c, char **files, struct hl_err *err)
 {
 	return show_days(c, /* whole= */ true, err);
 }
 
-static int prune(const struct store *c, struct hl_err *err)
+static int prune(const struct store *c, char **files, struct hl_err *err)
 {
 	unsigned int removed;
 
 	return hl_days_prune(c->dir, &c->limits, hl_realtime_ns(), &removed, err);
 }
 
-static int rewrite(const struct store *c, struct hl_err *err)
+static int rewrite(const struct store *c, char **files, struct hl_err *err)
 {
 	unsigned int rewritten;
 
@@ -109,37 +120,89 @@ static int rewrite(const struct store *c, struct hl_err *err)
 	return hl_store_rewrite(c->dir, &c->limits, hl_realtime_ns(), &rewritten, err);
 }
 
+/* ---- from store to store ------------------------------------------------------------------------------- */
+
+static int parse_range(const struct store *c, uint64_t *since_ns, uint64_t *until_ns, struct hl_err *err)
+{
+	uint64_t now_ns = hl_realtime_ns();
+
+	if (hl_when_parse(c->since, now_ns, since_ns, err) || hl_when_parse(c->until, now_ns, until_ns, err))
+		return HL_EXIT_USAGE;
+	return 0;
+}
+
+static int export(const struct store *c, char **files, struct hl_err *err)
+{
+	uint64_t since_ns, until_ns;
+	struct hl_transferred sum;
+	int code = parse_range(c, &since_ns, &until_ns, err);
+
+	if (!code && !c->output)
+		code = hl_usage(err, "\"hotleaf store export\" needs -o FILE");
+	if (!code)
+		code = hl_store_export(c->dir, since_ns, until_ns, c->output, &sum, err);
+	if (!code)
+		printf("%" PRIu64 " windows with %" PRIu64 " samples\n", sum.windows, sum.samples);
+	return code;
+}
+
+static int import(const struct store *c, char **files, struct hl_err *err)
+{
+	uint64_t since_ns, until_ns;
+	struct hl_transferred sum;
+	int code = parse_range(c, &since_ns, &until_ns, err);
+
+	if (!code && !files[0])
+		code = hl_usage(err,
+				"\"hotleaf store import\" needs FILE, which \"hotleaf store export\" wrote");
+	for (; !code && *files; files++) {
+		code = hl_store_import(*files, since_ns, until_ns, c->dir, &sum, err);
+		if (!code)
+			printf("%s: %" PRIu64 " windows with %" PRIu64 " samples; %" PRIu64
+			       " windows were there already\n",
+			       *files, sum.windows, sum.samples, sum.present);
+	}
+	return code;
+}
+
 static int run_store(void *config, char **rest, struct hl_err *err)
 {
 	static const struct {
 		const char *name;
-		int (*run)(const struct store *c, struct hl_err *err);
-	} actions[] = { { "list", list }, { "check", check }, { "prune", prune }, { "rewrite", rewrite } };
+		int (*run)(const struct store *c, char **files, struct hl_err *err);
+	} actions[] = { { "list", list },       { "check", check },   { "prune", prune },
+			{ "rewrite", rewrite }, { "export", export }, { "import", import } };
 
-	for (size_t i = 0; rest[0] && i < sizeof(actions) / sizeof(actions[0]); i++)
-		if (strcmp(rest[0], actions[i].name) == 0)
-			return actions[i].run(config, err);
+	for (size_t i = 0; rest[0] && i < sizeof(actions) / sizeof(actions[0]); i++) {
+		if (strcmp(rest[0], actions[i].name) != 0)
+			continue;
+		if (rest[1] && actions[i].run != import)
+			return hl_usage(err, "\"hotleaf store %s\" takes no operand \"%s\"", rest[0],
+					rest[1]);
+		return actions[i].run(config, rest + 1, err);
+	}
 	if (rest[0])
-		return hl_usage(err,
-				"there is no \"hotleaf store %s\"; there are: list, check, prune, rewrite",
-				rest[0]);
-	return hl_usage(err, "\"hotleaf store\" needs one of: list, check, prune, rewrite");
+		return hl_usage(err, "there is no \"hotleaf store %s\"; there are: " ACTIONS, rest[0]);
+	return hl_usage(err, "\"hotleaf store\" needs one of: " ACTIONS);
 }
 
 const struct hl_command hl_command_store = {
 	.name = "store",
-	.summary = "list, check, prune or rewrite what an agent keeps",
-	.usage = "ACTION [OPTION…]",
-	.description = "ACTION list: a line for each file, with its range, windows and samples.\n"
-		       "check: the same after reading all that a report would read; status 1 if something is "
-		       "damaged.\n"
-		       "prune: removes the oldest days as an agent with these limits would; it never touches "
-		       "today's.\n"
-		       "rewrite: sums the windows of old days up, likewise.",
+	.summary = "list, check, prune, rewrite or copy what an agent keeps",
+	.usage = "ACTION [OPTION…] [FILE…]",
+	.description =
+		"ACTION list: a line for each file, with its range, windows and samples.\n"
+		"check: the same after reading all that a report would read; status 1 if something is "
+		"damaged.\n"
+		"prune: removes the oldest days as an agent with these limits would; it never touches "
+		"today's.\n"
+		"rewrite: sums the windows of old days up, likewise.\n"
+		"export: writes the windows of a span of time to a file; import FILE…: adds such files, or "
+		"days of\n"
+		"other stores, to this one; what is there already is not added again.",
 	.options = options,
 	.n_options = sizeof(options) / sizeof(options[0]),
 	.config_size = sizeof(struct store),
 	.rest = "ACTION",
-	.rest_max = 1,
 	.run = run_store,
 };

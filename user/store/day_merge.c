@@ -22,12 +22,14 @@ enum { MAX_REMARKS = 1 << 16 };
 struct merge {
 	struct day_reader *from;
 	struct hl_db *to;
-	uint64_t span_ns;
+	uint64_t span_ns;            /* 0: windows stay as they are */
+	uint64_t since_ns, until_ns; /* of gaps */
 	struct hl_ids *ids;
 	struct day_copy *copy;
 	struct day_put put;
 	struct day_nameless nameless;
-	struct hl_query *samples, *losses, *notes;
+	struct day_sums sums;
+	struct hl_query *samples, *losses, *notes, *present, *same_gap;
 	/* Of one window of @to. */
 	struct row_sums rows;
 	struct stored_loss *loss;
@@ -36,6 +38,7 @@ struct merge {
 	/* So far. */
 	int64_t last_window;
 	uint64_t n_samples, weight;
+	struct day_merged merged;
 };
 
 static int no_memory(struct hl_err *err)
@@ -161,12 +164,28 @@ static size_t count_run(const struct merge *m, const struct day_window *w, size_
 	for (; i < n; i++) {
 		uint64_t start_ns = w[i].start_ns;
 
-		if (w[i].source != w->source || start_ns / m->span_ns != w->start_ns / m->span_ns ||
-		    start_ns > end_ns + TOLERANCE_NS || start_ns + TOLERANCE_NS < end_ns)
+		if (!m->span_ns || w[i].source != w->source ||
+		    start_ns / m->span_ns != w->start_ns / m->span_ns || start_ns > end_ns + TOLERANCE_NS ||
+		    start_ns + TOLERANCE_NS < end_ns)
 			break;
 		end_ns = start_ns + w[i].length_ns;
 	}
 	return i;
+}
+
+/* Whether @to has the window already; if not, the sums go that it makes wrong. 0, 1 or -errno. */
+static int is_present(struct merge *m, const struct stored_window *w, struct hl_err *err)
+{
+	int code;
+
+	/* The clock may have been set back: then two windows of one start are two. */
+	if (m->span_ns)
+		return 0;
+	hl_query_give(m->present, hl_int(w->source), hl_int(w->start_ns), hl_int(w->length_ns),
+		      hl_int(w->samples), hl_int(w->seen), hl_int(w->idle));
+	code = hl_query_step(m->present, err);
+	hl_query_reset(m->present);
+	return code ? code : day_sums_drop(&m->sums, w->source, w->start_ns, err);
 }
 
 /* Writes @n windows of the old day as one. */
@@ -180,10 +199,17 @@ static int write_run(struct merge *m, const struct day_window *w, size_t n, stru
 				     .process = hl_null() };
 	int code = day_copy_source(m->copy, w->source + 1, &sum.source, err);
 
+	for (size_t i = 0; i < n; i++)
+		add_window(&sum, &w[i]);
+	if (!code)
+		code = is_present(m, &sum, err);
+	if (code == 1) {
+		m->merged.present++;
+		return 0;
+	}
 	row_sums_clear(&m->rows);
 	m->n_loss = m->n_note = 0;
 	for (size_t i = 0; i < n && !code; i++) {
-		add_window(&sum, &w[i]);
 		code = take_samples(m, &w[i], err);
 		if (!code)
 			code = take_remarks(m, &w[i], err);
@@ -197,6 +223,8 @@ static int write_run(struct merge *m, const struct day_window *w, size_t n, stru
 	sum.notes = m->note;
 	sum.n_notes = m->n_note;
 	m->last_window++;
+	m->merged.windows++;
+	m->merged.samples += sum.samples;
 	m->n_samples += sum.samples;
 	m->weight += sum.weight;
 	return day_put_window(&m->put, &sum, err);
@@ -230,9 +258,22 @@ static int write_windows(struct merge *m, struct hl_err *err)
 		samples += windows[i].samples;
 		weight += windows[i].weight;
 	}
-	if (!code && (samples != m->n_samples || weight != m->weight))
+	if (!code && !m->merged.present && (samples != m->n_samples || weight != m->weight))
 		code = hl_err_set(err, -EBADMSG, "its windows do not add up");
 	return code;
+}
+
+/* A gap that reaches into the range, unless it is there already. */
+static int write_gap(struct merge *m, const struct hl_gap *gap, struct hl_err *err)
+{
+	int code;
+
+	if (gap->start_ns >= m->until_ns || gap->end_ns <= m->since_ns)
+		return 0;
+	hl_query_give(m->same_gap, hl_int(gap->start_ns), hl_int(gap->end_ns - gap->start_ns));
+	code = hl_query_step(m->same_gap, err);
+	hl_query_reset(m->same_gap);
+	return code == 1 ? 0 : code ? code : day_put_gap(&m->put, gap, err);
 }
 
 static int write_gaps(struct merge *m, struct hl_err *err)
@@ -250,46 +291,54 @@ static int write_gaps(struct merge *m, struct hl_err *err)
 			break;
 		gap.end_ns = gap.start_ns + (uint64_t)hl_query_int(query, 1);
 		(void)snprintf(gap.reason, sizeof(gap.reason), "%s", hl_query_bytes(query, 2, &len));
-		code = day_put_gap(&m->put, &gap, err);
+		code = write_gap(m, &gap, err);
 	}
 	return code;
 }
 
-/* Hours of a day of minutes, so that long ranges are read fast. */
-static int write_hours(struct merge *m, struct hl_err *err)
+/* So that long ranges are read fast: hours of a day of minutes, both of any other. */
+static int write_sums(struct merge *m, struct hl_err *err)
 {
-	struct day_sums sums;
-	int code = day_sums_init(&sums, m->to, m->ids, err);
+	int64_t span = (int64_t)m->span_ns;
+	int code = hl_db_number(m->to, "SELECT value FROM facts WHERE name = 'span'", &span, err);
 
-	sums.hours_only = true;
-	if (!code && m->span_ns < HOUR_NS)
-		code = day_sums_write(&sums, &m->put, INT64_MAX, &m->last_window, err);
-	day_sums_done(&sums);
-	return code;
+	if (code || span >= (int64_t)HOUR_NS)
+		return code;
+	m->sums.hours_only = span > 0;
+	return day_sums_write(&m->sums, &m->put, INT64_MAX, &m->last_window, err);
 }
 
 static int prepare(struct merge *m, struct hl_err *err)
 {
+	const struct {
+		struct hl_query **query;
+		struct hl_db *db;
+		const char *sql;
+	} queries[] = {
+		{ &m->samples, m->from->db,
+		  "SELECT thread, node, count, weight FROM samples WHERE window = ?" },
+		{ &m->losses, m->from->db, "SELECT * FROM losses WHERE window = ?" },
+		{ &m->notes, m->from->db, "SELECT * FROM window_notes WHERE window = ?" },
+		{ &m->present, m->to,
+		  "SELECT 1 FROM windows WHERE level = 0 AND source = ? AND start = ? AND"
+		  " length = ? AND samples = ? AND seen = ? AND idle = ?" },
+		{ &m->same_gap, m->to, "SELECT 1 FROM gaps WHERE start = ? AND length = ?" },
+	};
 	int code = hl_ids_new(m->to, &m->ids, err);
 
 	if (code)
 		return code;
-	hl_ids_keep_all(m->ids);
+	hl_ids_keep_stacks(m->ids);
 	code = day_copy_new(m->from, m->ids, &m->copy, err);
 	if (!code)
 		code = day_put_init(&m->put, m->to, err);
 	if (!code)
 		code = day_nameless_init(&m->nameless, m->to, m->ids, err);
 	if (!code)
-		code = hl_query_new(m->from->db,
-				    "SELECT thread, node, count, weight FROM samples WHERE window = ?",
-				    &m->samples, err);
-	if (!code)
-		code = hl_query_new(m->from->db, "SELECT * FROM losses WHERE window = ?", &m->losses, err);
-	if (!code)
-		code = hl_query_new(m->from->db, "SELECT * FROM window_notes WHERE window = ?", &m->notes,
-				    err);
-	return code;
+		code = day_sums_init(&m->sums, m->to, m->ids, err);
+	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]) && !code; i++)
+		code = hl_query_new(queries[i].db, queries[i].sql, queries[i].query, err);
+	return code ? code : hl_db_number(m->to, "SELECT max(id) FROM windows", &m->last_window, err);
 }
 
 static void done(struct merge *m)
@@ -297,6 +346,9 @@ static void done(struct merge *m)
 	hl_query_free(m->samples);
 	hl_query_free(m->losses);
 	hl_query_free(m->notes);
+	hl_query_free(m->present);
+	hl_query_free(m->same_gap);
+	day_sums_done(&m->sums);
 	day_nameless_done(&m->nameless);
 	day_put_done(&m->put);
 	day_copy_free(m->copy);
@@ -306,26 +358,42 @@ static void done(struct merge *m)
 	free(m->note);
 }
 
-int day_merge(struct day_reader *from, struct hl_db *to, uint64_t span_ns, struct hl_err *err)
+static int run(struct merge *m, struct hl_err *err)
 {
-	struct merge m = { .from = from, .to = to, .span_ns = span_ns };
 	char fact[80];
-	int code = prepare(&m, err);
+	int code = prepare(m, err);
 
 	(void)snprintf(fact, sizeof(fact), "INSERT INTO facts VALUES('span', %llu)",
-		       (unsigned long long)span_ns);
+		       (unsigned long long)m->span_ns);
 	if (!code)
-		code = hl_db_run(to, "BEGIN", err);
+		code = hl_db_run(m->to, "BEGIN IMMEDIATE", err);
 	if (!code)
-		code = write_windows(&m, err);
+		code = write_windows(m, err);
 	if (!code)
-		code = write_gaps(&m, err);
+		code = write_gaps(m, err);
 	if (!code)
-		code = write_hours(&m, err);
+		code = write_sums(m, err);
+	if (!code && m->span_ns)
+		code = hl_db_run(m->to, fact, err);
 	if (!code)
-		code = hl_db_run(to, fact, err);
-	if (!code)
-		code = hl_db_run(to, "COMMIT", err);
-	done(&m);
+		code = hl_db_run(m->to, "COMMIT", err);
+	done(m);
+	return code;
+}
+
+int day_merge(struct day_reader *from, struct hl_db *to, uint64_t span_ns, struct hl_err *err)
+{
+	struct merge m = { .from = from, .to = to, .span_ns = span_ns, .until_ns = UINT64_MAX };
+
+	return run(&m, err);
+}
+
+int day_append(struct day_reader *from, uint64_t since_ns, uint64_t until_ns, struct hl_db *to,
+	       struct day_merged *ret, struct hl_err *err)
+{
+	struct merge m = { .from = from, .to = to, .since_ns = since_ns, .until_ns = until_ns };
+	int code = run(&m, err);
+
+	*ret = m.merged;
 	return code;
 }

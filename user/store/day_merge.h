@@ -16,4 +16,17 @@ struct hl_db;
  */
 int day_merge(struct day_reader *from, struct hl_db *to, uint64_t span_ns, struct hl_err *err);
 
+/* What was added. */
+struct day_merged {
+	uint64_t windows, samples;
+	uint64_t present; /* windows that were there already, by source and start */
+};
+
+/*
+ * Adds the windows and gaps of @from, open for reading with those of the range, to the day @to, as they are, in one
+ * transaction; sums of minutes and hours follow. Likewise.
+ */
+int day_append(struct day_reader *from, uint64_t since_ns, uint64_t until_ns, struct hl_db *to,
+	       struct day_merged *ret, struct hl_err *err);
+
 #endif

@@ -128,16 +128,10 @@ static int load_nodes(struct hl_ids *ids, struct hl_db *db, struct hl_err *err)
 	return code;
 }
 
-static void set_limits(struct hl_ids *ids, size_t rows, size_t nodes)
+void hl_ids_keep_stacks(struct hl_ids *ids)
 {
-	for (unsigned int i = 0; i < HL_N_INTERNED; i++)
-		ids->tables[i].limit = rows;
-	ids->node_limit = nodes;
-}
-
-void hl_ids_keep_all(struct hl_ids *ids)
-{
-	set_limits(ids, ALL, ALL);
+	ids->tables[HL_TABLE_FRAMES].limit = ALL;
+	ids->node_limit = ALL;
 }
 
 int hl_ids_new(struct hl_db *db, struct hl_ids **ret, struct hl_err *err)
@@ -147,9 +141,11 @@ int hl_ids_new(struct hl_db *db, struct hl_ids **ret, struct hl_err *err)
 
 	if (!ids)
 		return hl_err_set(err, -ENOMEM, "no memory for the rows of a day");
-	set_limits(ids, MAX_ROWS, MAX_NODES);
-	for (unsigned int i = 0; i < HL_N_INTERNED && !code; i++)
+	ids->node_limit = MAX_NODES;
+	for (unsigned int i = 0; i < HL_N_INTERNED && !code; i++) {
+		ids->tables[i].limit = MAX_ROWS;
 		code = load_table(ids, db, i, err);
+	}
 	if (!code)
 		code = load_nodes(ids, db, err);
 	if (code) {

@@ -16,8 +16,8 @@ struct hl_ids;
 int hl_ids_new(struct hl_db *db, struct hl_ids **ret, struct hl_err *err);
 void hl_ids_free(struct hl_ids *ids);
 
-/* From now on nothing is forgotten: for a process that ends when the day is written. */
-void hl_ids_keep_all(struct hl_ids *ids);
+/* From now on no stack and no frame is forgotten: for a process that ends when the day is written. */
+void hl_ids_keep_stacks(struct hl_ids *ids);
 
 /* The number of the row of @table with these columns. 0 or -errno. */
 int hl_ids_row(struct hl_ids *ids, enum hl_table table, const struct hl_value *values, size_t n,

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "store/transfer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "store/day_merge.h"
+#include "store/day_reader.h"
+#include "store/days.h"
+#include "store/db.h"
+#include "store/schema.h"
+#include "store/store.h"
+
+static int join(const char *dir, const char *name, struct hl_str *ret, struct hl_err *err)
+{
+	hl_str_clear(ret);
+	hl_str_addf(ret, "%s/%s", dir, name);
+	return hl_str_status(ret) ? hl_err_set(err, -ENOMEM, "no memory to copy windows") : 0;
+}
+
+/* Adds what the day at @path holds of the span to @to. */
+static int copy_span(const char *path, uint64_t since_ns, uint64_t until_ns, struct hl_db *to,
+		     struct hl_transferred *sum, struct hl_err *err)
+{
+	struct day_reader from = { 0 };
+	struct day_merged merged = { 0 };
+	struct hl_err why = { "" };
+	int code = day_reader_open(&from, path, since_ns, until_ns, &why);
+
+	if (!code && from.n_windows)
+		code = day_append(&from, since_ns, until_ns, to, &merged, &why);
+	day_reader_done(&from);
+	sum->windows += merged.windows;
+	sum->samples += merged.samples;
+	sum->present += merged.present;
+	return code ? hl_err_set(err, code, "'%s': %s", path, why.text) : 0;
+}
+
+/* ---- out of a store -------------------------------------------------------------------------------------- */
+
+static int export_days(const char *dir, uint64_t since_ns, uint64_t until_ns, struct hl_db *to,
+		       struct hl_transferred *sum, struct hl_err *err)
+{
+	_cleanup_free_ struct hl_day *days = NULL;
+	_cleanup_str_ struct hl_str path = { 0 };
+	size_t n = 0;
+	int code = hl_days_list(dir, &days, &n, err);
+
+	for (size_t i = 0; i < n && !code; i++) {
+		if (days[i].aside || days[i].day < since_ns / HL_DAY_NS || days[i].day > until_ns / HL_DAY_NS)
+			continue;
+		code = join(dir, days[i].name, &path, err);
+		if (!code)
+			code = copy_span(path.data, since_ns, until_ns, to, sum, err);
+	}
+	if (!code && !sum->windows)
+		code = hl_err_set(err, -ENODATA, "the store '%s' has no windows of that time", dir);
+	return code;
+}
+
+int hl_store_export(const char *dir, uint64_t since_ns, uint64_t until_ns, const char *path,
+		    struct hl_transferred *ret, struct hl_err *err)
+{
+	struct hl_transferred sum = { 0 };
+	struct hl_db *to = NULL;
+	int code;
+
+	if (!access(path, F_OK))
+		return hl_err_set(err, -EEXIST, "'%s' is there already", path);
+	code = hl_db_open(path, HL_DB_WRITE, &to, err);
+	if (!code)
+		code = hl_schema_prepare(to, err);
+	if (!code)
+		code = hl_db_run(to, "PRAGMA journal_mode = DELETE", err);
+	if (!code)
+		code = export_days(dir, since_ns, until_ns, to, &sum, err);
+	hl_db_close(to);
+	if (code)
+		(void)unlink(path);
+	else
+		*ret = sum;
+	return code;
+}
+
+/* ---- into one -------------------------------------------------------------------------------------------- */
+
+static int import_day(const char *path, uint64_t since_ns, uint64_t until_ns, const char *dir,
+		      struct hl_transferred *sum, struct hl_err *err)
+{
+	_cleanup_str_ struct hl_str to_path = { 0 };
+	char name[HL_DAY_NAME_SIZE];
+	struct hl_db *to = NULL;
+	int code = join(dir, hl_day_name((uint32_t)(since_ns / HL_DAY_NS), name), &to_path, err);
+
+	if (!code)
+		code = hl_db_open(to_path.data, HL_DB_WRITE, &to, err);
+	if (!code)
+		code = hl_schema_prepare(to, err);
+	if (!code)
+		code = copy_span(path, since_ns, until_ns, to, sum, err);
+	if (!code)
+		code = hl_db_run(to, "PRAGMA journal_mode = DELETE", err);
+	hl_db_close(to);
+	return code;
+}
+
+/* The first and the last day that @path has windows of in the span. 0: neither is set where there are none. */
+static int find_days(const char *path, uint64_t since_ns, uint64_t until_ns, uint64_t *first, uint64_t *last,
+		     struct hl_err *err)
+{
+	struct day_reader from = { 0 };
+	int code = day_reader_open(&from, path, since_ns, until_ns, err);
+
+	for (size_t i = 0; i < from.n_windows && !code; i++) {
+		uint64_t day = from.windows[i].start_ns / HL_DAY_NS;
+
+		*first = day < *first ? day : *first;
+		*last = day > *last ? day : *last;
+	}
+	day_reader_done(&from);
+	return code;
+}
+
+int hl_store_import(const char *path, uint64_t since_ns, uint64_t until_ns, const char *dir,
+		    struct hl_transferred *ret, struct hl_err *err)
+{
+	static const struct hl_store_limits none;
+	/* Whose lock keeps an agent out. */
+	_cleanup_(hl_store_closep) struct hl_store *store = NULL;
+	uint64_t first = UINT64_MAX, last = 0;
+	struct hl_transferred sum = { 0 };
+	int code = hl_store_open(dir, &none, &store, err);
+
+	if (!code)
+		code = find_days(path, since_ns, until_ns, &first, &last, err);
+	for (uint64_t day = first; day <= last && !code; day++) {
+		uint64_t start = day * HL_DAY_NS, end = start + HL_DAY_NS;
+
+		code = import_day(path, start > since_ns ? start : since_ns, end < until_ns ? end : until_ns,
+				  hl_store_dir(store), &sum, err);
+	}
+	if (!code && !sum.windows && !sum.present)
+		code = hl_err_set(err, -ENODATA, "'%s' has no windows of that time", path);
+	if (!code)
+		*ret = sum;
+	return code;
+}
