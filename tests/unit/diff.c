@@ -223,6 +223,29 @@ HL_TEST(names_are_no_identity_within_a_build)
 	hl_profile_free(c);
 }
 
+/* An imported profile may take a call for the start of a function that was never a leaf. */
+HL_TEST(one_function_whose_start_is_not_known)
+{
+	struct hl_profile *p[2];
+	struct hl_diff *diff;
+
+	for (int side = 0; side < 2; side++) {
+		uint32_t root, f;
+
+		p[side] = hl_profile_new();
+		root = profiles_named(p[side], HL_FRAME_ROOT, "app");
+		f = put(p[side],
+			app_frame(OLD, HL_FRAME_USER, 0x1010u + (unsigned int)side * 0x40, 0, "main"));
+		profiles_add(p[side], (uint32_t[]){ root, f }, 2, 100);
+		(void)finish(p[side], "cpu-clock", 20000);
+	}
+	diff = compare(p[0], p[1], HL_DIFF_BY_SAMPLES);
+	check_sum(diff, "main", 100, 100);
+	hl_diff_free(diff);
+	hl_profile_free(p[0]);
+	hl_profile_free(p[1]);
+}
+
 HL_TEST(different_events_are_never_subtracted)
 {
 	struct hl_profile *a = twins(OLD, 0x1000, 30, 70);

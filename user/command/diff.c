@@ -8,6 +8,7 @@
 #include "command/command.h"
 #include "command/diff_rules.h"
 #include "command/outputs.h"
+#include "command/selection.h"
 #include "command/source.h"
 #include "profile/diff.h"
 #include "profile/profile.h"
@@ -18,7 +19,7 @@ enum { LEAF_INSN, LEAF_FUNCTION };
 
 struct diff {
 	struct hl_source_options source;
-	struct hl_words outputs, rules;
+	struct hl_words outputs, rules, by, where, exclude;
 	const char *format;
 	int normalize, leaf;
 	uint32_t min_samples, top;
@@ -38,6 +39,8 @@ static const struct hl_option options[] = {
 	  .help = "likewise" },
 	{ "event", 'e', HL_STRING(struct diff, source.event), .metavar = "EVENT",
 	  .help = "of stores with several; different ones are never compared" },
+	HL_SELECTION_BY(struct diff, by, "service"),
+	HL_SELECTION_ROWS(struct diff, where, exclude),
 	{ "normalize", 0, HL_CHOICE(struct diff, normalize), .choices = normalize_names,
 	  .default_text = "samples", .metavar = "WHAT",
 	  .help = "shares of all samples, or CPUs that were busy with it" },
@@ -93,14 +96,18 @@ static int judge(const struct diff *c, const struct hl_diff *diff, const struct 
 	return crossed ? EXIT_CROSSED : unknown ? EXIT_UNKNOWN : 0;
 }
 
-static int compare(const struct diff *c, char **names, struct hl_outputs *outputs,
-		   const struct hl_diff_rule *rules, struct hl_err *err)
+static int compare(struct diff *c, char **names, struct hl_outputs *outputs, const struct hl_diff_rule *rules,
+		   struct hl_err *err)
 {
 	const struct hl_render_options render = { .top = c->top };
+	_cleanup_(hl_selection_freep) struct hl_selection *selection = NULL;
 	_cleanup_(hl_source_freep) struct hl_source *before = NULL, *after = NULL;
 	_cleanup_(hl_diff_freep) struct hl_diff *diff = NULL;
-	int code = hl_source_open(&c->source, names[0], &before, err);
+	int code = hl_selection_new(&c->by, &c->where, &c->exclude, &selection, err);
 
+	c->source.selection = selection;
+	if (!code)
+		code = hl_source_open(&c->source, names[0], &before, err);
 	if (!code)
 		code = hl_source_open(&c->source, names[1], &after, err);
 	if (code)
@@ -118,7 +125,7 @@ static int compare(const struct diff *c, char **names, struct hl_outputs *output
 static int run_diff(void *config, char **rest, struct hl_err *err)
 {
 	static const char *const standard[] = { "-" };
-	const struct diff *c = config;
+	struct diff *c = config;
 	struct hl_diff_rule rules[MOST_RULES];
 	const struct hl_words stdout_words = { .items = (const char **)standard, .n = 1 };
 	struct hl_outputs *outputs = NULL;

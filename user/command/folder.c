@@ -343,7 +343,9 @@ int hl_folder_open(const char *dir, struct hl_folder **ret, struct hl_err *err)
 		return no_memory(err);
 	folder->lock = -1;
 	folder->dir = strdup(dir);
-	code = folder->dir ? take_lock(folder, err) : no_memory(err);
+	if (!folder->dir)
+		return no_memory(err);
+	code = take_lock(folder, err);
 	if (!code)
 		code = scan(folder, err);
 	if (!code)

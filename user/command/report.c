@@ -182,10 +182,7 @@ static int run_report(void *config, char **rest, struct hl_err *err)
 		code = hl_selection_new(&c->by, &c->where, &c->exclude, &selection, err);
 	if (code)
 		return code;
-	query.root = hl_stored_root;
-	query.root_ctx = selection;
-	query.some = !hl_selection_is_all(selection);
-	query.pids = hl_selection_needs_pid(selection);
+	hl_stored_select(&query, selection);
 	(void)umask(027);
 	if (c->mail)
 		return write_mail(c, &query, err);

@@ -43,8 +43,10 @@ static struct hl_folder *folder_of(const struct hl_reports *reports, const char 
 int hl_reports_open(const struct hl_words *outputs, struct hl_reports **ret, struct hl_err *err)
 {
 	_cleanup_(hl_reports_freep) struct hl_reports *reports = calloc(1, sizeof(*reports));
-	int code = reports ? 0 : hl_err_set(err, -ENOMEM, "no memory for the reports");
+	int code = 0;
 
+	if (!reports)
+		return hl_err_set(err, -ENOMEM, "no memory for the reports");
 	for (size_t i = 0; i < outputs->n && !code; i++) {
 		const char *dir = outputs->items[i];
 

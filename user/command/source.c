@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "command/stored.h"
 #include "command/stores.h"
 #include "command/when.h"
 #include "import/import.h"
@@ -49,6 +50,7 @@ static int read_stores(struct hl_source *source, const struct hl_words *stores, 
 		return HL_EXIT_USAGE;
 	if (query.since_ns >= query.until_ns)
 		return hl_usage(err, "\"%.60s\" is not before \"%.60s\"", since, until);
+	hl_stored_select(&query, options->selection);
 	return hl_stores_read(stores, &query, &source->reading, err);
 }
 

@@ -7,15 +7,17 @@
 #include "cli/cli.h"
 
 struct hl_profile;
+struct hl_selection;
 
 /* A profile, wherever it comes from. */
 struct hl_source;
 
 struct hl_source_options {
-	struct hl_words stores;    /* none: the agent's */
-	const char *since, *until; /* of what does not say its time itself */
-	const char *event;         /* NULL: the one with most samples */
-	bool functions;            /* leaves are functions */
+	struct hl_words stores;         /* none: the agent's */
+	const char *since, *until;      /* of what does not say its time itself */
+	const char *event;              /* NULL: the one with most samples */
+	struct hl_selection *selection; /* which samples of stores, and under which frames */
+	bool functions;                 /* leaves are functions */
 };
 
 /*

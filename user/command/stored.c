@@ -124,3 +124,11 @@ int hl_stored_root(void *ctx, const struct hl_owner *owner,
 		return hl_selection_roots(selection, &identity, push, push_ctx);
 	}
 }
+
+void hl_stored_select(struct hl_store_query *query, struct hl_selection *selection)
+{
+	query->root = hl_stored_root;
+	query->root_ctx = selection;
+	query->some = !hl_selection_is_all(selection);
+	query->pids = hl_selection_needs_pid(selection);
+}

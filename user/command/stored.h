@@ -11,6 +11,8 @@ struct hl_batch;
 struct hl_identity;
 struct hl_owner;
 struct hl_sample;
+struct hl_selection;
+struct hl_store_query;
 
 /* Between samples and what a store holds of them: whose they are. */
 
@@ -26,6 +28,9 @@ void hl_storing_done(struct hl_storing *storing);
 /* As hl_resolve.take, with a struct hl_storing: adds the stack without its roots. */
 int hl_storing_take(void *ctx, const struct hl_sample *sample, const struct hl_identity *identity,
 		    const uint32_t *frames, size_t n);
+
+/* Asks with @query for what @selection selects, which stays the caller's. */
+void hl_stored_select(struct hl_store_query *query, struct hl_selection *selection);
 
 /* As hl_store_query.root, with a struct hl_selection: where samples of a store stand that it selects. */
 int hl_stored_root(void *ctx, const struct hl_owner *owner,

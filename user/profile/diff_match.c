@@ -15,9 +15,9 @@
  * Which frame of one profile is which of the other. Addresses move from build to build, so:
  *
  *   a module    is its file's name without directories and without a version behind ".so";
- *   a function  is its module and name. Several of one name are told apart by their addresses as long as both
- *               profiles have the same builds of the module; else nothing tells which is which, and they are
- *               shown as one;
+ *   a function  is its module and name. Several of one name in a profile are told apart by their addresses as
+ *               long as both profiles have the same builds of the module; else nothing tells which is which, and
+ *               they are shown as one;
  *   a leaf      is its function, offset and text, less what a move of the code changes in it: the addresses
  *               behind jumps and calls, and distances from the instruction pointer. Of the same builds function
  *               and offset say it all: then text may be lacking on one side;
@@ -40,8 +40,9 @@ struct build {
 
 struct function {
 	struct hl_id key; /* of module, kind and name */
-	uint64_t address; /* of the first */
-	bool several;     /* there are others */
+	uint64_t address; /* of the first in the profile that was looked at last, */
+	enum hl_side side;
+	bool several; /* there are others in it */
 };
 
 struct match {
@@ -189,20 +190,26 @@ static struct hl_id function_key(const struct match *m, uint32_t module, const s
 	return hl_id_of(&record, sizeof(record));
 }
 
-static int note_function(struct match *m, uint32_t module, const struct hl_frame *f)
+/* One address in each profile is one function: what is imported may have another place in it for its start. */
+static int note_function(struct match *m, uint32_t module, const struct hl_frame *f, enum hl_side side)
 {
+	struct function *kept;
 	struct wanted w = { .match = m, .key = function_key(m, module, f) };
 	uint32_t at = hl_index_find(&m->function_index, w.key.lo, is_function_key, &w);
 
 	if (at != HL_INDEX_NONE) {
-		m->functions[at].several |= m->functions[at].address != f->address;
+		kept = &m->functions[at];
+		if (kept->side == side)
+			kept->several |= kept->address != f->address;
+		kept->side = side;
+		kept->address = f->address;
 		return 0;
 	}
 	at = (uint32_t)m->n_functions;
 	if (hl_grow(&m->functions, &m->cap_functions, m->n_functions + 1, sizeof(*m->functions), MAX_ITEMS) ||
 	    hl_index_add(&m->function_index, w.key.lo, at))
 		return -ENOMEM;
-	m->functions[m->n_functions++] = (struct function){ .key = w.key, .address = f->address };
+	m->functions[m->n_functions++] = (struct function){ w.key, f->address, side, false };
 	return 0;
 }
 
@@ -216,7 +223,7 @@ static int look(struct match *m, const struct hl_profile *from, enum hl_side sid
 		if (!is_function(f))
 			continue;
 		if (get_module(m, f, &module) || note_build(m, module, f->binary, side) ||
-		    note_function(m, module, f))
+		    note_function(m, module, f, side))
 			return -ENOMEM;
 		if (!is_certain(from, f->binary))
 			m->modules[module].same_builds = false;
