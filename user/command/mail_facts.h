@@ -31,8 +31,8 @@ struct hl_mail_facts {
 	struct hl_mail_change *changes; /* the largest first */
 	size_t n_changes;
 	struct hl_str silent; /* hosts that have windows before, and none now */
-	bool incomplete;      /* windows are missing */
-	bool lossy;           /* more than a hundredth of the samples was lost */
+	bool incomplete;      /* a hundredth of the time, and more than a window */
+	bool lossy;           /* more than a twentieth of the samples was lost */
 };
 
 /* Appends the verdict in one line, without a newline; and the text, at most 60 lines. */

@@ -120,10 +120,10 @@ int hl_outputs_open(const struct hl_words *paths, const char *format, struct hl_
 int hl_outputs_open_diff(const struct hl_words *paths, const char *format, struct hl_outputs **ret,
 			 struct hl_err *err)
 {
-	struct hl_outputs *outputs;
+	struct hl_outputs *outputs = NULL;
 	int code = hl_outputs_open(paths, format, &outputs, err);
 
-	if (code)
+	if (code || !outputs)
 		return code;
 	for (size_t i = 0; i < outputs->n; i++) {
 		const struct hl_writer *writer = outputs->items[i].writer;
