@@ -256,6 +256,24 @@ HL_TEST_TIMEOUT(code_of_the_kernel, 120)
 	CHECK(!strstr(text, "(the file has:"));
 }
 
+/* The same as a page, of which nothing is markup but what we say. */
+HL_TEST_TIMEOUT(a_page, 120)
+{
+	need_root();
+	must("%s annotate work -F 999 -d 2 -o %sx.html -- %s 60", hotleaf(), test_dir(),
+	     build("work", work_source, ""));
+	must("python3 -c 'import sys, re, html.parser as h\n"
+	     "tags = set()\n"
+	     "class P(h.HTMLParser):\n"
+	     "  def handle_starttag(self, tag, attrs): tags.add(tag)\n"
+	     "text = open(sys.argv[1], encoding=\"utf-8\").read()\n"
+	     "P().feed(text)\n"
+	     "assert tags == set(\"html head meta title style body pre span\".split()), tags\n"
+	     "hot = re.findall(r\"<span class=.h[0-9]+.>.*imul\", text)\n"
+	     "assert hot and \"callers, \" in text and \"&lt;work+0x\" in text' %sx.html",
+	     test_dir());
+}
+
 /* A program that changes its own text: what ran is shown, and that the file has something else. */
 static const char patch_source[] =
 	"#include \"work.h\"\n"

@@ -18,6 +18,7 @@
 #include "profile/profile.h"
 #include "render/common.h"
 #include "render/listing.h"
+#include "render/listing_page.h"
 #include "symd/client.h"
 
 enum { HEADER_COLUMNS = 110, MOST_CANDIDATES = 30, DEBUG_MB = 1024 };
@@ -32,7 +33,7 @@ static const struct hl_option options[] = {
 	HL_RECORDING_WHAT(struct annotate, NULL),
 	HL_HEADING("What is written"),
 	{ "output", 'o', HL_STRING(struct annotate, output), .metavar = "FILE",
-	  .help = "write the text there; without it to standard output" },
+	  .help = "write there, a page if it ends in .html; without it text to standard output" },
 	{ "lines", 0, HL_FLAG(struct annotate, lines),
 	  .help = "the source lines of the instructions, by debug information" },
 	HL_RECORDING_DEBUGINFOD(struct annotate),
@@ -329,6 +330,22 @@ static int annotate(const struct source *source, const struct annotate *config, 
 	return 0;
 }
 
+/* The same as a page. */
+static int annotate_page(const struct source *source, const struct annotate *config, const char *text,
+			 FILE *out, struct hl_err *err)
+{
+	_cleanup_free_ char *listing = NULL;
+	size_t len = 0;
+	FILE *memory = open_memstream(&listing, &len);
+	int code = memory ? annotate(source, config, text, memory, err) : -ENOMEM;
+
+	if (memory && fclose(memory) && !code)
+		code = -ENOMEM;
+	if (!code)
+		code = hl_render_listing_page(text, listing, len, out);
+	return code == -ENOMEM ? hl_err_set(err, code, "no memory for the page") : code;
+}
+
 /* ---- the command ---------------------------------------------------------------------------------------- */
 
 static int annotate_to(const struct annotate *config, const char *text, const char *profile, char **command,
@@ -340,7 +357,9 @@ static int annotate_to(const struct annotate *config, const char *text, const ch
 		profile ? import_source(&source, profile, err) : record_source(&source, config, command, err);
 
 	if (!code)
-		code = annotate(&source, config, text, out, err);
+		code = config->output && hl_ends_with(config->output, ".html")
+			       ? annotate_page(&source, config, text, out, err)
+			       : annotate(&source, config, text, out, err);
 	return code ? code : hl_output_commit(output, err);
 }
 
