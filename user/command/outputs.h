@@ -35,7 +35,10 @@ int hl_outputs_write_diff(struct hl_outputs *outputs, const struct hl_diff *diff
 /* Whether one of them is of a format that a detailed profile is better for. */
 bool hl_outputs_want_details(const struct hl_outputs *outputs);
 
-/* Writes all of them, those from @detailed unless that is NULL; @start_ns since the epoch and @elapsed_ns name the default one. 0 or -errno. */
+/*
+ * Writes all of them, those that it is better for from @detailed unless that is NULL; @start_ns since the epoch and
+ * @elapsed_ns name the default one. 0 or -errno.
+ */
 int hl_outputs_write(struct hl_outputs *outputs, const struct hl_profile *profile,
 		     const struct hl_profile *detailed, const struct hl_render_options *options,
 		     uint64_t start_ns, uint64_t elapsed_ns, struct hl_err *err);

@@ -23,8 +23,9 @@ void hl_code_map_free(struct hl_code_map *map);
 void hl_code_map_clear(struct hl_code_map *map);
 
 /*
- * Tells that @size bytes at @start are called @name from now on. No size means up to the next range, of 4 KiB at most. Damaged: what
- * lies not in user space, wraps around or has no name. Names are cut at HL_SYMBOL_NAME_MAX bytes.
+ * Tells that @size bytes at @start are called @name from now on. No size means up to the next range, of 4 KiB at
+ * most. Damaged: what lies not in user space, wraps around or has no name. Names are cut at HL_SYMBOL_NAME_MAX
+ * bytes.
  */
 void hl_code_map_add(struct hl_code_map *map, uint64_t start, uint64_t size, const char *name, size_t len);
 
