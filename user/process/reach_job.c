@@ -91,7 +91,7 @@ static int copy(int from, uint64_t max, uint64_t *ret_len)
 static int hand_over(int fd, uint32_t copy_max, struct hl_reach_reply *ret)
 {
 	_cleanup_close_ int file = fd;
-	uint64_t len;
+	uint64_t len = 0;
 	int made;
 
 	if (file < 0 || !is_on_fuse(file, &ret->st))
