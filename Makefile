@@ -138,7 +138,7 @@ install: all ## into $(prefix)
 	$(INSTALL) -D -m 0755 $(O)/hotleaf $(DESTDIR)$(bindir)/hotleaf
 	$(INSTALL) -D -m 0644 -t $(DESTDIR)$(mandir)/man8 tools/hotleaf.8
 	$(INSTALL) -D -m 0644 -t $(DESTDIR)$(mandir)/man5 tools/hotleaf.conf.5 tools/hotleaf-store.5
-uninstall: ; $(RM) $(addprefix $(DESTDIR),$(bindir)/hotleaf $(mandir)/man8/hotleaf.8 $(addprefix $(mandir)/man5/,hotleaf.conf.5 hotleaf-store.5))
+uninstall: ; $(RM) $(DESTDIR)$(bindir)/hotleaf $(DESTDIR)$(mandir)/man[58]/hotleaf*.[58]
 format: ; clang-format -i $(shell git ls-files '*.c' '*.h')
 clean: ; $(RM) -r $(O)
 help:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* needs: base profile store */
 /*
- * store [STORE [HOURS [lasting]]]: what a day of samples takes. Windows that an agent wrote (to STORE; without it, one runs
- * for a minute at 99 Hz, first beside a steady load, then beside a compiler) are written again and again, as many
+ * store [STORE [HOURS [lasting]]]: what a day of samples takes. Windows that an agent wrote (to STORE; without it,
+ * one runs for a minute at 99 Hz, first beside a steady load, then beside a compiler) are written again, as many
  * as HOURS (24) have, each time with other processes where processes came and went; the day is rewritten as the
  * agent does at night, and reports are made of it before and after. lasting: without processes that came and went,
  * where others worked on the host meanwhile. Needs root where an agent is to run.

@@ -343,8 +343,10 @@ static int sample(struct run *run, struct hl_err *err)
 
 	while (!run->end && !run->renew && !code && !is_disabled(run)) {
 		wait_a_second(run);
+		/* What is drained was sampled before: a drain may take long, where others leave it no CPU time. */
+		uint64_t wall_ns = hl_realtime_ns(), monotonic_ns = hl_monotonic_ns();
 		code = hl_session_drain(run->session, &run->open.window, err);
-		if (!code && hl_align_look(&run->align, hl_realtime_ns(), hl_monotonic_ns(), &when)) {
+		if (!code && hl_align_look(&run->align, wall_ns, monotonic_ns, &when)) {
 			close_window(run, when);
 			look_at_caps(run, &run->cost);
 			renew_names(run);
