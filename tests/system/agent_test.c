@@ -145,6 +145,32 @@ HL_TEST_TIMEOUT(one_agent_a_store, 60)
 	end_agent(agent);
 }
 
+/* The agent has them rewritten by a process of its own, and samples on. */
+HL_TEST_TIMEOUT(old_days_are_rewritten, 120)
+{
+	static const char ask[] =
+		"test \"$(sqlite3 %sstore/2024-02-28.db 'SELECT value FROM facts' 2>/dev/null)\" = "
+		"3600000000000";
+	long long since = (long long)time(NULL);
+	pid_t agent;
+	int tries = 0;
+
+	need_root();
+	agent = start_agent("");
+	wait_for_window(since);
+	end_agent(agent);
+	must("cd %sstore && cp 20*.db old && mv old 2024-02-28.db", test_dir());
+	/* It is older than days may be. */
+	agent = start_agent("--store-age 36500d");
+	while (shell(ask, test_dir()) && tries++ < 300)
+		(void)usleep(200 * 1000);
+	end_agent(agent);
+	must(ask, test_dir());
+	must("%s store check --store %sstore | grep -c ', sound$' | grep -qx 2", hotleaf(), test_dir());
+	must("! ls -A %sstore | grep '[.]new'", test_dir());
+	CHECK_STR(output_of(NULL, "cat %ssaid", test_dir()), "");
+}
+
 HL_TEST_TIMEOUT(the_store_looked_after, 60)
 {
 	long long since = (long long)time(NULL);

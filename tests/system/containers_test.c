@@ -2,6 +2,7 @@
 /* needs: tests/system/record */
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness.h"
@@ -89,6 +90,54 @@ HL_TEST_TIMEOUT(two_containers_of_one_image, 180)
 			  sum_of_container(&folded, "b", ""),
 		  0);
 	folded_done(&folded);
+}
+
+static struct folded report_on(const char *options)
+{
+	char path[128];
+
+	must("%s report --store %sstore %s -o %sout.folded", hotleaf(), test_dir(), options, test_dir());
+	(void)snprintf(path, sizeof(path), "%sout.folded", test_dir());
+	return read_folded(path);
+}
+
+/* What an agent kept of containers is asked when they are gone, of hotleaf and of SQLite. */
+HL_TEST_TIMEOUT(an_agent_keeps_whose_samples_they_were, 180)
+{
+	struct folded folded;
+	uint64_t red;
+	pid_t agent;
+	int status;
+
+	import_image();
+	agent = start("%s agent -F 199 -e cpu-clock --store %sstore --window 2 --min-free 0 2>%ssaid",
+		      hotleaf(), test_dir(), test_dir());
+	(void)sleep(3);
+	run("a", "--annotation team=red", burn);
+	run("b", "--annotation team=blue", burn);
+	(void)sleep(6);
+	remove_container("a");
+	remove_container("b");
+	(void)sleep(3);
+	CHECK(kill(agent, SIGTERM) == 0);
+	CHECK(waitpid(agent, &status, 0) == agent && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	CHECK_STR(output_of(NULL, "cat %ssaid", test_dir()), "");
+	folded = report_on("--by container,image,runtime,exe,process,thread");
+	red = sum_of_container(&folded, "a", "localhost/hotleaf-test:1;podman;/bin/busybox;sh;sh;");
+	CHECK(red > 50);
+	CHECK(sum_of_container(&folded, "b", "localhost/hotleaf-test:1;podman;/bin/busybox;sh;sh;") > 50);
+	CHECK(sum_of(&folded, "^\\[no container\\];\\[no image\\];\\[no runtime\\];") > 0);
+	red = sum_of_container(&folded, "a", "");
+	folded_done(&folded);
+	folded = report_on("--by container --where label.team=red");
+	CHECK_INT(folded.total, red);
+	CHECK_INT(sum_of_container(&folded, "a", ""), red);
+	folded_done(&folded);
+	must("cd %sstore && test \"$(for f in *.db; do sqlite3 $f \"SELECT samples FROM instructions WHERE "
+	     "labels ->> "
+	     "'team' = 'red' AND container = 'hl%d-a' AND runtime = 'podman'\"; done | "
+	     "awk '{ n += $1 } END { print n }')\" = %llu",
+	     test_dir(), (int)getpid(), (unsigned long long)red);
 }
 
 HL_TEST_TIMEOUT(samples_of_one_container, 180)
