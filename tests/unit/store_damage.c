@@ -12,6 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "store/db.h"
+#include "store/inspect.h"
+
 #include "stores.h"
 
 #include "harness.h"
@@ -255,6 +258,43 @@ HL_TEST_TIMEOUT(flipped_bits, 300)
 	hl_reading_free(whole);
 	NOTE("of %d: %u not read, %u set aside", ROUNDS, unread, set_aside);
 	CHECK(unread > 0 && set_aside > 0);
+}
+
+/* What no report would read is checked too: windows that a sum stands for, names of what is not shown. */
+HL_TEST_TIMEOUT(a_check_reads_every_row, 120)
+{
+	static const char *const changes[] = {
+		"UPDATE samples SET count = count + 1 WHERE window = 3",
+		"UPDATE samples SET count = count + 1 WHERE window = (SELECT max(id) FROM windows WHERE "
+		"level = 1)",
+		"UPDATE samples SET weight = 5 WHERE window = (SELECT max(id) FROM windows WHERE level = 2)",
+		"UPDATE windows SET expected = 1 WHERE id = 7",
+		"UPDATE frames SET name = name || 'x' WHERE id = 2",
+		"UPDATE nodes SET frame = 1 WHERE id = 9",
+		"UPDATE containers SET image = 'other'",
+		"UPDATE losses SET samples = 1",
+		"DELETE FROM samples WHERE window = 4 AND node = (SELECT max(node) FROM samples WHERE window "
+		"= 4)",
+		"INSERT INTO samples VALUES(100000, 1, 1, 1, 1)",
+	};
+	struct hl_day_info info;
+	struct hl_err err = { "" };
+	struct hl_db *db;
+
+	stores_fill(stores_dir(), STORES_NOON, 370, 1);
+	if (hl_day_inspect(day_file(), true, &info, &err))
+		FAIL("%s", err.text);
+	CHECK_INT(info.windows, 370);
+	stores_must("cp %s %s/whole", day_file(), stores_dir());
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		stores_must("cp %s/whole %s", stores_dir(), day_file());
+		CHECK_INT(hl_db_open(day_file(), HL_DB_WRITE, &db, &err), 0);
+		if (hl_db_run(db, changes[i], &err))
+			FAIL("%s", err.text);
+		hl_db_close(db);
+		if (hl_day_inspect(day_file(), true, &info, &err) != -EBADMSG)
+			FAIL("not found: %s", changes[i]);
+	}
 }
 
 /* ---- the file system ----------------------------------------------------------------------------------- */

@@ -38,8 +38,8 @@ static void reap(struct hl_rewriter *r)
 		return;
 	r->child = 0;
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		hl_log(HL_LOG_WARNING, "store",
-		       "an old day could not be rewritten: \"hotleaf store rewrite\" says why");
+		hl_log_once(HL_LOG_WARNING, "store",
+			    "an old day could not be rewritten: \"hotleaf store rewrite\" says why");
 }
 
 void hl_rewriter_look(struct hl_rewriter *r, const struct hl_store *store)

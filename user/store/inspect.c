@@ -4,10 +4,11 @@
 #include <errno.h>
 
 #include "profile/profile.h"
+#include "store/day_check.h"
 #include "store/day_reader.h"
 #include "store/reading.h"
 
-/* Reads every sample, and the pages that hold nothing a report reads. */
+/* Reads every row, the pages that hold nothing a report reads, and then as a report does. */
 static int read_all(struct day_reader *day, struct hl_err *err)
 {
 	static const struct hl_store_query query;
@@ -20,6 +21,8 @@ static int read_all(struct day_reader *day, struct hl_err *err)
 	for (size_t i = 0; i < day->n_windows; i++)
 		day->windows[i].wanted = true;
 	code = hl_db_check(day->db, /* all= */ true, err);
+	if (!code)
+		code = day_check(day, err);
 	if (!code)
 		code = day_reader_samples(day, &query, "", profile, &left_out, err);
 	hl_profile_free(profile);
