@@ -54,7 +54,7 @@ static const struct hl_command *find_section(const struct reader *r, const char 
 	return NULL;
 }
 
-/* A command that reads settings and has the option, first of all the one that runs. */
+/* A command that reads settings and has the option, first of all the one that runs; that one also if none has it. */
 static const struct hl_command *find_owner(const struct reader *r, const char *name)
 {
 	const struct hl_command *const *commands = r->settings->commands;
@@ -64,7 +64,7 @@ static const struct hl_command *find_owner(const struct reader *r, const char *n
 	for (; commands && *commands; commands++)
 		if (hl_cli_settings_row(*commands) && hl_cli_find(*commands, name, strlen(name)))
 			return *commands;
-	return NULL;
+	return r->settings->command;
 }
 
 static int unknown_setting(struct reader *r, const struct hl_command *command, const char *name)
@@ -124,11 +124,9 @@ static int take(struct reader *r, const char *section, const char *name, const c
 	const struct hl_command *command = section[0] ? find_section(r, section) : find_owner(r, name);
 	const struct hl_option *option;
 
-	if (!command && section[0])
+	if (!command)
 		return hl_err_set(r->err, -EINVAL, "section \"[%s]\" is of no command that reads settings",
 				  section);
-	if (!command)
-		return unknown_setting(r, r->settings->command, name);
 	option = hl_cli_find(command, name, strlen(name));
 	if (!option)
 		return unknown_setting(r, command, name);

@@ -54,10 +54,10 @@ int hl_plan_check(const struct hl_agent_options *options, struct hl_err *err);
 int hl_plan_new(const struct hl_agent_options *options, struct hl_plan **ret, struct hl_err *err);
 
 /*
- * A plan by the options as they are now in the files; it shares the store of @plan if that stays the same. Both are
+ * A plan by the options as they are now in the files; it shares the store of @before if that stays the same. Both are
  * there until one is freed. As hl_plan_new().
  */
-int hl_plan_again(const struct hl_plan *plan, struct hl_plan **ret, struct hl_err *err);
+int hl_plan_again(const struct hl_plan *before, struct hl_plan **ret, struct hl_err *err);
 
 /* Frees @plan, but what @kept uses too. Both may be NULL. */
 void hl_plan_free(struct hl_plan *plan, const struct hl_plan *kept);

@@ -171,6 +171,7 @@ static void go_on(struct hl_http *http, struct connection *c)
 
 static void accept_one(struct hl_http *http)
 {
+	/* cppcheck-suppress nullPointer ; accept(2) allows it */
 	int fd = accept4(http->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	struct connection *place = &http->connections[0];
 
