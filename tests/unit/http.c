@@ -171,7 +171,7 @@ HL_TEST(addresses)
 HL_TEST(sockets_in_the_file_system)
 {
 	struct sockaddr_un local = { .sun_family = AF_UNIX };
-	char address[100];
+	char address[200];
 	struct stat st;
 	int fd, again;
 
