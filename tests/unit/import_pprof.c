@@ -264,6 +264,24 @@ HL_TEST(another_programs_file)
 	hl_str_done(&s);
 }
 
+HL_TEST(what_weighs_less_than_the_period_is_a_sample)
+{
+	struct hl_str s = { 0 };
+	struct hl_profile *p;
+	char *text;
+	size_t len;
+
+	add_foreign(&s);
+	MESSAGE(&s, 2, 1, 9, 2, 3);
+	add_strings(&s);
+	p = import(file_of(s.data, s.len));
+	text = profiles_render(p, "folded", &len);
+	CHECK_STR(text, "prog;main.main 2\nprog;main.main;work;(no text) [0x555500001234] 3\n");
+	free(text);
+	hl_profile_free(p);
+	hl_str_done(&s);
+}
+
 /* ---- hostile ones ------------------------------------------------------------------------------------------ */
 
 HL_TEST(sentences_name_the_place)

@@ -351,6 +351,9 @@ static int add_sample(struct import *im, size_t number)
 	if (code)
 		return code;
 	count = v.count != SIZE_MAX ? s->values[v.count] : im->pp->period ? weight / im->pp->period : weight;
+	/* A sample that weighs less than the period, as some write, is one all the same. */
+	if (v.count == SIZE_MAX && !count && weight)
+		count = 1;
 	code = push_roots(im, &n);
 	for (size_t i = s->n; i-- > 0 && !code;) {
 		const struct hl_pp_location *l = &im->pp->locations[s->locations[i]];
