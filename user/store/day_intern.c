@@ -165,7 +165,7 @@ int day_intern_rows(struct hl_ids *ids, const struct hl_batch *batch, struct sto
 
 	if (code)
 		return code;
-	if (!threads || !rows)
+	if (!threads || !rows || !nodes)
 		return hl_err_set(err, -ENOMEM, "no memory to store a window");
 	for (size_t i = 0; i < batch->n_owners && !code; i++)
 		code = intern_owner(ids, &batch->owners[i], &threads[i], err);
