@@ -130,18 +130,6 @@ static bool too_much_is_lost(const struct hl_diff *diff, enum hl_side side, stru
 	return true;
 }
 
-static void say_change(struct hl_str *out, const struct hl_diff *diff, const struct hl_change *c)
-{
-	hl_render_value(out, diff, c->value[HL_BEFORE]);
-	hl_str_adds(out, " -> ");
-	hl_render_value(out, diff, c->value[HL_AFTER]);
-	hl_str_addf(out, " %s, ", hl_render_value_unit(diff));
-	hl_render_relative(out, c);
-	hl_str_addf(out, "; %" PRIu64 " -> %" PRIu64 " samples, ", c->count[HL_BEFORE], c->count[HL_AFTER]);
-	hl_render_decimal(out, fabs(c->z), 1);
-	hl_str_adds(out, " standard deviations");
-}
-
 enum hl_verdict hl_diff_judge(const struct hl_diff_judge *judge, const struct hl_diff_rule *rule,
 			      struct hl_str *out)
 {
@@ -169,7 +157,7 @@ enum hl_verdict hl_diff_judge(const struct hl_diff_judge *judge, const struct hl
 	} else {
 		hl_str_adds(out, "kept; ");
 	}
-	say_change(out, diff, &c);
+	hl_render_change(out, diff, &c, "; ");
 	hl_str_addc(out, '\n');
 	return verdict;
 }

@@ -48,6 +48,20 @@ void hl_render_relative(struct hl_str *out, const struct hl_change *change)
 	hl_str_adds(out, " %");
 }
 
+void hl_render_change(struct hl_str *out, const struct hl_diff *diff, const struct hl_change *c,
+		      const char *between)
+{
+	hl_render_value(out, diff, c->value[HL_BEFORE]);
+	hl_str_adds(out, " -> ");
+	hl_render_value(out, diff, c->value[HL_AFTER]);
+	hl_str_addf(out, " %s, ", hl_render_value_unit(diff));
+	hl_render_relative(out, c);
+	hl_str_addf(out, "%s%" PRIu64 " -> %" PRIu64 " samples, ", between, c->count[HL_BEFORE],
+		    c->count[HL_AFTER]);
+	hl_render_decimal(out, fabs(c->z), 1);
+	hl_str_adds(out, " standard deviations");
+}
+
 /* ---- the head ------------------------------------------------------------------------------------------ */
 
 void hl_render_side_title(struct hl_str *out, const struct hl_diff *diff, enum hl_side side)

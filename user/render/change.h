@@ -17,6 +17,13 @@ void hl_render_delta(struct hl_str *out, const struct hl_diff *diff, double delt
 /* Appends "+42 %", "new" or "gone". */
 void hl_render_relative(struct hl_str *out, const struct hl_change *change);
 
+/*
+ * Appends "4.10 -> 6.20 % of all samples, +51 %; 410 -> 620 samples, 7.3 standard deviations", with @between for
+ * the "; ".
+ */
+void hl_render_change(struct hl_str *out, const struct hl_diff *diff, const struct hl_change *change,
+		      const char *between);
+
 /* Appends the title of one of the profiles: host, start, length. */
 void hl_render_side_title(struct hl_str *out, const struct hl_diff *diff, enum hl_side side);
 /*

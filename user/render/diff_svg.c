@@ -85,18 +85,6 @@ static const struct hl_svg_look *look_of(const struct hl_change *c)
 	return &looks[after > 2 * before ? TWICE : MORE];
 }
 
-static void add_pair(struct hl_str *out, const struct hl_diff *diff, const struct hl_change *c)
-{
-	hl_render_value(out, diff, c->value[HL_BEFORE]);
-	hl_str_adds(out, " -> ");
-	hl_render_value(out, diff, c->value[HL_AFTER]);
-	hl_str_addf(out, " %s, ", hl_render_value_unit(diff));
-	hl_render_relative(out, c);
-	hl_str_addf(out, "\n%" PRIu64 " -> %" PRIu64 " samples, ", c->count[HL_BEFORE], c->count[HL_AFTER]);
-	hl_render_decimal(out, fabs(c->z), 1);
-	hl_str_adds(out, c->noise ? " standard deviations: may be chance" : " standard deviations");
-}
-
 static void label(struct drawing *d, uint32_t i, const struct hl_change *c)
 {
 	const struct hl_frame *frame = hl_profile_get_frame(d->diff->tree, d->nodes[i].frame);
@@ -122,7 +110,8 @@ static void label(struct drawing *d, uint32_t i, const struct hl_change *c)
 		hl_str_adds(tip, ")");
 	}
 	hl_str_addc(tip, '\n');
-	add_pair(tip, d->diff, c);
+	hl_render_change(tip, d->diff, c, "\n");
+	hl_str_adds(tip, c->noise ? ": may be chance" : "");
 	d->page.cut = frame->kind == HL_FRAME_INSN ? HL_RENDER_CUT_END : HL_RENDER_CUT_NAME;
 }
 
