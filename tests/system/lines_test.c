@@ -106,17 +106,20 @@ HL_TEST(split_debug_information)
 	folded_done(&folded);
 }
 
-/* The second time from the cache; with a package of another build, not at all. */
+/*
+ * The second time from the cache; with a package of another build, not at all. DWARF 4, since dwp of binutils 2.40
+ * crashes on some files of DWARF 5, and llvm-dwp 14 does not end.
+ */
 HL_TEST_TIMEOUT(packed_debug_information, 240)
 {
 	struct folded folded;
 
-	build("packed", "-gsplit-dwarf");
-	must("cd '%s' && llvm-dwp -e packed -o packed.dwp && rm packed.dwo", test_dir());
+	build("packed", "-gdwarf-4 -gsplit-dwarf");
+	must("cd '%s' && dwp -e packed -o packed.dwp && rm packed.dwo", test_dir());
 	check_inlined("packed");
 	check_inlined("packed");
-	build("other", "-gsplit-dwarf -DOTHER -O1");
-	must("cd '%s' && llvm-dwp -e other -o packed.dwp && rm other.dwo", test_dir());
+	build("other", "-gdwarf-4 -gsplit-dwarf -DOTHER -O1");
+	must("cd '%s' && dwp -e other -o packed.dwp && rm other.dwo", test_dir());
 	folded = record_inlined("--inlines", "packed");
 	CHECK_INT(sum_of(&folded, ";outer;middle"), 0);
 	CHECK(sum_of(&folded, ";main;outer;[^;]+\\]$") > 100);
