@@ -2,6 +2,7 @@
 /* needs: base elf symbol tests/fuzzing */
 /* A table of functions as it comes from a cache: what the check accepts can be looked up in. */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "elf/elf.h"
@@ -44,6 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		hl_elf_free(elf);
 	}
+	(void)close(fd);
 	free(bytes);
 	return 0;
 }
