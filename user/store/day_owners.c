@@ -77,7 +77,8 @@ static int find_hosts(struct day_owners *o)
 	for (size_t i = 0; i < day->n_sources; i++) {
 		uint32_t host = 0;
 
-		while (host < o->n_hosts && strcmp(o->hosts[host].name, day->sources[i].host) != 0)
+		while (host < o->n_hosts && o->hosts[host].name &&
+		       strcmp(o->hosts[host].name, day->sources[i].host) != 0)
 			host++;
 		if (host == o->n_hosts)
 			o->hosts[o->n_hosts++].name = day->sources[i].host;

@@ -238,7 +238,7 @@ static int read_node(struct day_stacks *s, uint32_t number, struct hl_err *err)
 /* Upwards until one that was needed before, and down again: each node is visited once. */
 int day_stacks_need(struct day_stacks *s, uint32_t node, struct hl_err *err)
 {
-	uint32_t path[MAX_DEPTH], n = 0, depth = 0;
+	uint32_t path[MAX_DEPTH], n = 0, depth = 0, leaf = node;
 	int code = 0;
 
 	if (node > s->n_nodes)
@@ -249,13 +249,13 @@ int day_stacks_need(struct day_stacks *s, uint32_t node, struct hl_err *err)
 			break;
 		}
 		if (n == MAX_DEPTH)
-			return hl_err_set(err, -EBADMSG, "its stack %u is too deep", path[0]);
+			return hl_err_set(err, -EBADMSG, "its stack %u is too deep", leaf);
 		code = read_node(s, node, err);
 		path[n++] = node;
 		node = s->nodes[node].parent;
 	}
 	if (!code && n + depth > MAX_DEPTH)
-		code = hl_err_set(err, -EBADMSG, "its stack %u is too deep", path[0]);
+		code = hl_err_set(err, -EBADMSG, "its stack %u is too deep", leaf);
 	while (n-- && !code)
 		s->nodes[path[n]].depth = (uint16_t)++depth;
 	return code;
@@ -279,6 +279,7 @@ int day_stacks_below(struct day_stacks *s, uint32_t root, uint32_t node, uint32_
 	if (node)
 		at = s->nodes[node].below;
 	while (n-- && !code) {
+		/* cppcheck-suppress uninitvar ; n of them were set */
 		struct node *below = &s->nodes[path[n]];
 
 		code = hl_profile_child(s->profile, at, s->frames[below->frame] - 1, &at);

@@ -95,10 +95,11 @@ static int put_window(struct day_writer *day, const struct hl_profile_meta *m, c
 	_cleanup_free_ uint32_t *notes = calloc(m->n_notes + 1, sizeof(*notes));
 	_cleanup_free_ struct stored_row *rows = NULL;
 	struct stored_window window = *base;
-	int code = losses && notes ? 0 : hl_err_set(err, -ENOMEM, "no memory to store a window");
+	int code;
 
-	if (!code)
-		code = day_intern_rows(day->ids, batch, &rows, &window.n_rows, err);
+	if (!losses || !notes)
+		return hl_err_set(err, -ENOMEM, "no memory to store a window");
+	code = day_intern_rows(day->ids, batch, &rows, &window.n_rows, err);
 	for (size_t i = 0; i < m->n_losses && !code; i++) {
 		losses[i].samples = m->losses[i].count;
 		code = day_intern_loss(day->ids, &m->losses[i], &losses[i].reason, err);
