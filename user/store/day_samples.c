@@ -246,7 +246,8 @@ static int add_stacks(struct samples *s, struct hl_profile *profile)
 	const uint32_t *frames;
 	int code = 0;
 
-	qsort(s->sums, s->n_sums, sizeof(*s->sums), compare_sums);
+	if (s->n_sums)
+		qsort(s->sums, s->n_sums, sizeof(*s->sums), compare_sums);
 	for (size_t i = 0; i < s->n_sums && !code; i++) {
 		const struct sum *sum = &s->sums[i];
 
