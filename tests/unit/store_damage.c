@@ -265,16 +265,14 @@ HL_TEST_TIMEOUT(a_check_reads_every_row, 120)
 {
 	static const char *const changes[] = {
 		"UPDATE samples SET count = count + 1 WHERE window = 3",
-		"UPDATE samples SET count = count + 1 WHERE window = (SELECT max(id) FROM windows WHERE "
-		"level = 1)",
+		"UPDATE samples SET count = 9 WHERE window = (SELECT max(id) FROM windows WHERE level = 1)",
 		"UPDATE samples SET weight = 5 WHERE window = (SELECT max(id) FROM windows WHERE level = 2)",
 		"UPDATE windows SET expected = 1 WHERE id = 7",
 		"UPDATE frames SET name = name || 'x' WHERE id = 2",
 		"UPDATE nodes SET frame = 1 WHERE id = 9",
 		"UPDATE containers SET image = 'other'",
 		"UPDATE losses SET samples = 1",
-		"DELETE FROM samples WHERE window = 4 AND node = (SELECT max(node) FROM samples WHERE window "
-		"= 4)",
+		"DELETE FROM samples WHERE window = 4 AND node < 20",
 		"INSERT INTO samples VALUES(100000, 1, 1, 1, 1)",
 	};
 	struct hl_day_info info;

@@ -5,8 +5,8 @@
 
 #include "store/row_sums.h"
 
-/* By level. */
-static const uint64_t lengths_ns[] = { 0, UINT64_C(60000000000), UINT64_C(3600000000000) };
+/* By level; windows of level 0 are as long as they are. */
+static const uint64_t lengths_ns[] = { 1, UINT64_C(60000000000), UINT64_C(3600000000000) };
 enum { N_LEVELS = sizeof(lengths_ns) / sizeof(lengths_ns[0]) };
 
 /* Spans of a level, ?1, of its length, ?2, from ?3 to ?4, that have windows of level ?5 and no sum. */
