@@ -136,8 +136,8 @@ run: setup ## set up, build, profile this host for ten seconds, name the files w
 
 install: all ## into $(prefix)
 	$(INSTALL) -D -m 0755 $(O)/hotleaf $(DESTDIR)$(bindir)/hotleaf
-	$(INSTALL) -D -m 0644 -t $(DESTDIR)$(mandir)/man8 tools/hotleaf.8
-	$(INSTALL) -D -m 0644 -t $(DESTDIR)$(mandir)/man5 tools/hotleaf.conf.5 tools/hotleaf-store.5
+	$(INSTALL) -D -m 0644 -t $(DESTDIR)$(mandir)/man8 tools/man/*.8
+	$(INSTALL) -D -m 0644 -t $(DESTDIR)$(mandir)/man5 tools/man/*.5
 uninstall: ; $(RM) $(DESTDIR)$(bindir)/hotleaf $(DESTDIR)$(mandir)/man[58]/hotleaf*.[58]
 format: ; clang-format -i $(shell git ls-files '*.c' '*.h')
 clean: ; $(RM) -r $(O)

@@ -199,7 +199,7 @@ HL_TEST(examples_of_the_man_page)
 	if (system("command -v sqlite3 >/dev/null"))
 		SKIP("there is no sqlite3 shell");
 	stores_must(
-		"awk '/^SELECT/,/;$/' tools/hotleaf-store.5 >%s/sql && grep -c SELECT %s/sql | grep -qx 5 &&"
+		"awk '/^SELECT/,/;$/' tools/man/hotleaf-store.5 >%s/sql && grep -c SELECT %s/sql | grep -qx 5 &&"
 		" sed -i \"s/web[.]service/web/; s/= 'web'/= 'red'/; s/2026-11-30/2024-02-28/\" %s/sql",
 		stores_dir(), stores_dir(), stores_dir());
 	/* Four answer; there are no gaps. */
