@@ -175,7 +175,7 @@ HL_TEST(every_bit_of_a_table)
 				free(table);
 		}
 	}
-	CHECK(refused > 500);
+	CHECK(refused > (int)whole * 8 / 2);
 	/* Shorter than announced, and shorter as announced. */
 	liar = (struct liar){ .server = liar.server, .at = SIZE_MAX, .cut = 4 };
 	CHECK_INT(hl_symd_unwind(symd, 0, fd, &table, &len, &err), -EPROTO);
@@ -183,7 +183,7 @@ HL_TEST(every_bit_of_a_table)
 	CHECK_INT(hl_symd_unwind(symd, 0, fd, &table, &len, &err), -EPROTO);
 	liar.cut = (long)whole;
 	CHECK_INT(hl_symd_unwind(symd, 0, fd, &table, &len, &err), -EPROTO);
-	CHECK_STR(err.text, "symd's answer for file 0: 0 bytes are no unwind table of version 2");
+	CHECK(strstr(err.text, "symd's answer for file 0: 0 bytes are no unwind table of version "));
 	hl_symd_free(symd);
 	hl_symd_server_free(liar.server);
 	close(fd);
