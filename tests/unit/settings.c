@@ -89,6 +89,7 @@ static int load(const char *first, const char *second)
 	static char *argv[4];
 	char **rest;
 
+	hl_arena_done(&arena);
 	memset(&arena, 0, sizeof(arena));
 	memset(&got, 0, sizeof(got));
 	err.text[0] = 0;
