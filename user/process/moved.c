@@ -7,8 +7,11 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* In units of 2^20 ns: about a second, and a minute. */
-enum { FIRST_PAUSE = 1000, MOST_DOUBLED = 6 };
+/*
+ * In units of 2^20 ns. The first look may find a process in the middle of moving its code, so the next one comes
+ * soon, a quarter of a second later; the last ones are a minute apart.
+ */
+enum { FIRST_PAUSE = 125, MOST_DOUBLED = 9, PAUSE_FOUND = 1000 };
 /* Of what was found, and of processes that were looked at. */
 enum { LIMIT = 1 << 16 };
 
@@ -86,9 +89,11 @@ uint32_t hl_moved_code_look(struct hl_moved_code *moved, const struct hl_process
 		moved->looked[moved->n_looked++] = (struct looked){ .key = *key };
 	}
 	looked = &moved->looked[at];
-	if (found)
+	if (found) {
 		looked->looks = 0;
-	else if (looked->looks < MOST_DOUBLED)
+		return now + PAUSE_FOUND;
+	}
+	if (looked->looks < MOST_DOUBLED)
 		looked->looks++;
 	return now + (FIRST_PAUSE << looked->looks);
 }
