@@ -271,15 +271,18 @@ static void open_files(struct hl_session *session)
 	struct pollfd fds[3] = { { .fd = hl_capture_files_fd(session->capture), .events = POLLIN },
 				 { .fd = hl_table_thread_fd(session->tables), .events = POLLIN },
 				 { .fd = session->stop_fd, .events = POLLIN } };
+	bool more;
 
 	do {
 		(void)hl_capture_read_files(session->capture, hl_opener_on_file, session);
 		search_lost(session);
+		more = hl_moved_watch_next(session->moved);
 		load_started(session);
+		/* Behind all that may open a file, which would wait for the next event else. */
 		start_next(session);
 		expire_files(session);
 		limit_tables(session);
-		(void)poll(fds, 3, hl_moved_watch_next(session->moved) ? 0 : 1000);
+		(void)poll(fds, 3, more ? 0 : 1000);
 	} while (!(fds[2].revents & POLLIN));
 	(void)hl_capture_read_files(session->capture, hl_opener_on_file, session);
 }
