@@ -12,7 +12,8 @@
 
 /*
  * A mount namespace, as of a container, whose programs, perf map and debug files are on a FUSE mount. The
- * mount answers until it is told to be dead. "ondead" runs from it, "stripped" and "jit" from elsewhere.
+ * mount answers until it is told to be dead. "ondead" runs from it, "stripped" and "jit" from elsewhere,
+ * which may be below /tmp.
  */
 static const char container[] =
 	"cd %s && mkdir -p files mount debug && cp %s files/ondead && strip -o stripped files/ondead && "
@@ -21,7 +22,7 @@ static const char container[] =
 	"for i in 1 2 3 4 5 6 7 8 9; do test -e mount/ondead && break; sleep 0.2; done; "
 	"{ mount/ondead 600 3 & echo $! >pids; ./stripped 600 3 & echo $! >>pids; } && "
 	"mount --bind mount /usr/lib/debug && echo $$ >>pids && touch ready && "
-	"{ mount --bind mount /tmp; exec %s 600 x; }";
+	"here=$PWD && cd %s && { mount --bind \"$here/mount\" /tmp; exec ./jit 600 x; }";
 
 static pid_t number_in(const char *name)
 {
@@ -37,14 +38,14 @@ static pid_t number_in(const char *name)
 static pid_t start_container(void)
 {
 	char script[2048], *tool = realpath(workload("deadfuse"), NULL),
-			   *jit = realpath(workload("jit"), NULL),
+			   *folder = realpath(workload(""), NULL),
 			   *program = realpath(workload("deep"), NULL);
 	pid_t pid;
 
 	if (geteuid() != 0 || access("/dev/fuse", R_OK | W_OK))
 		SKIP("needs root and /dev/fuse");
 	(void)shell("mkdir -p /usr/lib/debug");
-	(void)snprintf(script, sizeof(script), container, test_dir(), program, tool, jit);
+	(void)snprintf(script, sizeof(script), container, test_dir(), program, tool, folder);
 	pid = start("unshare -m --propagation private sh -c \"$(cat <<'END'\n%s\nEND\n)\"", script);
 	for (int i = 0; i < 100 && shell("test -e %sready", test_dir()) != 0; i++)
 		(void)usleep(100000);
