@@ -198,10 +198,10 @@ HL_TEST(examples_of_the_man_page)
 	stores_fill(stores_dir(), STORES_NOON - 30 * STORES_S, 400, 1);
 	if (system("command -v sqlite3 >/dev/null"))
 		SKIP("there is no sqlite3 shell");
-	stores_must(
-		"awk '/^SELECT/,/;$/' tools/man/hotleaf-store.5 >%s/sql && grep -c SELECT %s/sql | grep -qx 5 &&"
-		" sed -i \"s/web[.]service/web/; s/= 'web'/= 'red'/; s/2026-11-30/2024-02-28/\" %s/sql",
-		stores_dir(), stores_dir(), stores_dir());
+	stores_must("awk '/^SELECT/,/;$/' tools/man/hotleaf-store.5 >%s/sql && grep -c SELECT %s/sql | grep "
+		    "-qx 5 &&"
+		    " sed -i \"s/web[.]service/web/; s/= 'web'/= 'red'/; s/2026-11-30/2024-02-28/\" %s/sql",
+		    stores_dir(), stores_dir(), stores_dir());
 	/* Four answer; there are no gaps. */
 	stores_must("cd %s && sqlite3 -bail -cmd '.mode list' 2024-02-28.db <sql >out && grep -q "
 		    "'^f[0-9]*|mov ' out &&"
