@@ -136,6 +136,8 @@ HL_TEST_TIMEOUT(a_killed_symbolizer_is_started_anew, 120)
 	pid_t agent = start_agent("--cache none"), load = start("%s 60 >/dev/null", workload("load"));
 	int kills = 0;
 
+	(void)sleep(
+		5); /* one that is killed as it starts may end the agent, as any fault at the start does */
 	for (int i = 0; i < 100; i++) {
 		kills += !shell("pkill -KILL -P %d", (int)agent);
 		(void)usleep(100 * 1000);
@@ -146,9 +148,12 @@ HL_TEST_TIMEOUT(a_killed_symbolizer_is_started_anew, 120)
 	stop(load);
 	end_agent(agent);
 	check_store(since);
-	/* Names are known again, but of a file at which it was killed twice: that is given up, and counted. */
+	/*
+	 * Names are known again, but of a file at which it was killed twice: that is given up, and counted. So
+	 * may its unwind table be: then main is missing.
+	 */
 	must("%s report --config none --store %sstore --since @%lld -o - -f folded >%sload.folded && "
-	     "{ grep -q '^load;.*;main;chase[^;]*;[a-z]' %sload.folded || "
+	     "{ grep -q '^load;.*;chase[^;]*;[a-z]' %sload.folded || "
 	     "{ grep -q '^load;' %sload.folded && grep -q 'file denied' %sout.txt; }; }",
 	     hotleaf(), test_dir(), since, test_dir(), test_dir(), test_dir(), test_dir());
 	must("tr -s ' \\n' ' ' <%sout.txt | grep -q 'symd, which parses files in a sandbox, died'",
