@@ -30,8 +30,8 @@ HL_TEST(each_reason_is_found_as_outputs_spell_it)
 /* Nothing can be lost for a reason that nobody can look up. */
 HL_TEST(nothing_lacks_a_reason)
 {
-	for (uint8_t end = HL_WALK_COMPLETE + 1; end < HL_WALK_MAX; end++)
-		CHECK(hl_reason_of_walk(end) != NULL);
+	for (int end = HL_WALK_COMPLETE + 1; end < HL_WALK_MAX; end++)
+		CHECK(hl_reason_of_walk((uint8_t)end) != NULL);
 	CHECK(hl_reason_of_walk(HL_WALK_COMPLETE) == NULL);
 	/* Behind the losses, but for one that "without text" tells of, come figures of the mapping cache. */
 	for (unsigned int i = HL_COUNTER_NO_SIDE; i < HL_COUNTER_MAPPING_HIT; i++)

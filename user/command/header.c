@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "command/header.h"
-#include "base/log.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -134,7 +134,7 @@ static int parse_range(const struct store *c, uint64_t *since_ns, uint64_t *unti
 static int export(const struct store *c, char **files, struct hl_err *err)
 {
 	uint64_t since_ns, until_ns;
-	struct hl_transferred sum;
+	struct hl_transferred sum = { 0 };
 	int code = parse_range(c, &since_ns, &until_ns, err);
 
 	if (!code && !c->output)

@@ -76,11 +76,13 @@ static int open_entry(const struct hl_cache *cache, const char *name, const stru
 static int read_entry(const struct hl_cache *cache, const char *name, const struct hl_entry_key *key,
 		      uint8_t **ret, size_t *ret_len)
 {
-	_cleanup_close_ int fd = open_entry(cache, name, key, ret, ret_len);
+	uint8_t *bytes = NULL;
+	_cleanup_close_ int fd = open_entry(cache, name, key, &bytes, ret_len);
 
-	if (fd < 0)
+	if (!bytes)
 		return fd;
-	memmove(*ret, *ret + HL_ENTRY_HEADER, *ret_len);
+	memmove(bytes, bytes + HL_ENTRY_HEADER, *ret_len);
+	*ret = bytes;
 	return 0;
 }
 

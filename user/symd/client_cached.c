@@ -92,10 +92,12 @@ static int content_given(struct hl_symd *symd, struct hl_cache *cache, uint32_t 
 			 uint8_t ret[HL_SYMD_CONTENT_ID], struct hl_err *err)
 {
 	struct hl_symd_content *content = hl_symd_content_of(symd, file);
-	int r = content ? 0 : hl_err_errno(err, -ENOMEM, "file %u", file);
 	uint8_t more[HL_SYMD_CONTENT_ID];
+	int r = 0;
 
-	if (r == 0 && !content->known)
+	if (!content)
+		return hl_err_errno(err, -ENOMEM, "file %u", file);
+	if (!content->known)
 		r = ask_content(symd, file, -1, content->id, err);
 	if (r < 0)
 		return r;

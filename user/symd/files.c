@@ -125,7 +125,7 @@ static int open_known(struct hl_symd_files *files, uint32_t number, int fd, stru
 		return hl_err_set(err, -ENOMEM, "no room for '%s'", name);
 	make_room(files, 1);
 	r = hl_elf_open_unread(fd, name, &known->elf, err);
-	if (r == 0)
+	if (known->elf)
 		*ret = TAKE_PTR(known);
 	return r;
 }
@@ -144,8 +144,9 @@ int hl_symd_files_add(struct hl_symd_files *files, uint32_t number, int fd, stru
 	_cleanup_(known_freep) struct hl_symd_known *known = NULL;
 	int r = open_known(files, number, fd, &known, err);
 
-	if (r == 0)
-		r = hl_elf_need_headers(known->elf, err);
+	if (!known)
+		return r;
+	r = hl_elf_need_headers(known->elf, err);
 	if (r < 0)
 		return r;
 	if (!is_our_machine(known->elf))
@@ -222,7 +223,7 @@ int hl_symd_files_add_unread(struct hl_symd_files *files, uint32_t number, int f
 	int r = is_debug ? open_debug(files, number, fd, known, &debug, err)
 			 : open_known(files, number, fd, &known, err);
 
-	if (r < 0)
+	if (r < 0 || !known)
 		return r;
 	if (!is_debug) {
 		put_known(files, number, known);

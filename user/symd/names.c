@@ -71,7 +71,7 @@ int hl_symd_files_add_names(struct hl_symd_files *files, uint32_t number, int fd
 	if (!known)
 		return hl_err_set(err, -ENOENT, "'file %u' is not known", number);
 	r = map_extent(fd, extent, &map, &len, err);
-	if (r < 0)
+	if (!map)
 		return r;
 	skip = len - extent->length;
 	memcpy(&about, map + skip, sizeof(about));
