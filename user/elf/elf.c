@@ -471,8 +471,9 @@ int hl_elf_open(int fd, const char *name, struct hl_elf **ret, struct hl_err *er
 	_cleanup_(hl_elf_freep) struct hl_elf *elf = NULL;
 	int r = hl_elf_open_unread(fd, name, &elf, err);
 
-	if (r == 0)
-		r = hl_elf_need_headers(elf, err);
+	if (!elf)
+		return r;
+	r = hl_elf_need_headers(elf, err);
 	if (r == 0)
 		*ret = TAKE_PTR(elf);
 	return r;

@@ -208,7 +208,7 @@ static void read_known(struct hl_cache *cache)
 	size_t len = 0, at;
 	int r = read_entry(cache, known_name, &key, &bytes, &len);
 
-	if (r < 0) {
+	if (!bytes) {
 		cache->stats.damaged += r == -EBADMSG;
 		cache->stats.foreign += r == -ESTALE;
 		return;
