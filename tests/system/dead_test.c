@@ -126,9 +126,13 @@ HL_TEST_TIMEOUT(parsers_that_are_stopped, 120)
 /* Where the kernel's process ids are not those of /proc, that is the reason given. */
 HL_TEST_TIMEOUT(process_ids_of_a_container, 120)
 {
+	pid_t other;
+
 	if (geteuid() != 0)
 		SKIP("needs root");
-	must("unshare -pf --mount-proc %s record -d 1 -o %sout.txt", hotleaf(), test_dir());
+	other = start("%s 600 3", workload("deep")); /* whose file is not to be found */
+	must("unshare -pf --mount-proc %s record -d 2 -o %sout.txt", hotleaf(), test_dir());
+	stop(other);
 	check_header("file not to be found: process ids here are a container");
 	must("! grep -q 'file not opened' %sout.txt", test_dir());
 }
