@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: tests/system/record */
+/* needs: tests/system/agent tests/system/record */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "system/agent.h"
 #include "system/record.h"
 
 /* The agent on this host, its store, and what a report makes of it. */
@@ -15,15 +16,6 @@ static void need_root(void)
 {
 	if (geteuid())
 		SKIP("needs root to sample the host");
-}
-
-/* Starts an agent with windows of two seconds; all that it says goes to the file "said". */
-static pid_t start_agent(const char *options)
-{
-	return start(
-		"%s agent -e cpu-clock --store %sstore --window 2 --min-free 0 --disabled-file %sdisabled %s "
-		">>%ssaid 2>&1",
-		hotleaf(), test_dir(), test_dir(), options, test_dir());
 }
 
 /* Waits until the store holds samples that were taken after @since. */
@@ -42,18 +34,6 @@ static void wait_for_window(long long since)
 static bool report_says(const char *pattern)
 {
 	return !shell("tr -s ' \\n' ' ' <%sout.txt | grep -q -e '%s'", test_dir(), pattern);
-}
-
-/* Ends the agent as a service manager does; it must succeed. */
-static void end_agent(pid_t pid)
-{
-	int status;
-
-	CHECK(kill(pid, SIGTERM) == 0);
-	CHECK(waitpid(pid, &status, 0) == pid);
-	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		FAIL("the agent ended with status 0x%x: %s", status,
-		     output_of(NULL, "cat %ssaid", test_dir()));
 }
 
 static struct folded report(long long since)

@@ -1,35 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: tests/system/record */
-#include <signal.h>
+/* needs: tests/system/agent tests/system/record */
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "harness.h"
+#include "system/agent.h"
 #include "system/record.h"
 
 /* What the agent does where it would cost more than it may, and where its child is killed. */
-
-static pid_t start_agent(const char *options)
-{
-	if (geteuid())
-		SKIP("needs root to sample the host");
-	return start("%s agent -e cpu-clock -F 99 --config none --store %sstore --window 2 --min-free 0 %s "
-		     ">>%ssaid 2>&1",
-		     hotleaf(), test_dir(), options, test_dir());
-}
-
-static void end_agent(pid_t pid)
-{
-	int status;
-
-	CHECK(kill(pid, SIGTERM) == 0);
-	CHECK(waitpid(pid, &status, 0) == pid);
-	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		FAIL("the agent ended with status 0x%x: %s", status,
-		     output_of(NULL, "cat %ssaid", test_dir()));
-}
 
 static void wait_until_said(const char *pattern)
 {
@@ -85,7 +64,7 @@ HL_TEST_TIMEOUT(over_cpu_max_the_frequency_is_halved, 180)
 	pid_t storm, agent;
 
 	storm = start("%s 100 exec >/dev/null", workload("storm"));
-	agent = start_agent("--cpu-max 0.01 --caps-hold 3");
+	agent = start_agent("-F 99 --cpu-max 0.01 --caps-hold 3");
 	wait_until_said("over --cpu-max: sampled at 12 Hz instead of 99$");
 	wait_until_said("over --cpu-max: sampled at 12 Hz instead of 99, unwind tables below");
 	(void)sleep(5);
@@ -120,7 +99,7 @@ HL_TEST_TIMEOUT(over_memory_max_tables_go, 180)
 	     "* $i; return p[x]; }\"; done >%ssource.c",
 	     test_dir());
 	compiler = start("sh -c 'while :; do clang -O2 -c %ssource.c -o /dev/null; done'", test_dir());
-	agent = start_agent("--memory-max 24M --cpu-max 0 --cache none --caps-hold 1h");
+	agent = start_agent("-F 99 --memory-max 24M --cpu-max 0 --cache none --caps-hold 1h");
 	wait_until_said("over --memory-max: sampled at 12 Hz instead of 99, unwind tables below");
 	(void)sleep(5);
 	end_agent(agent);
@@ -133,7 +112,7 @@ HL_TEST_TIMEOUT(over_memory_max_tables_go, 180)
 HL_TEST_TIMEOUT(a_killed_symbolizer_is_started_anew, 120)
 {
 	long long since = (long long)time(NULL);
-	pid_t agent = start_agent("--cache none"), load = start("%s 60 >/dev/null", workload("load"));
+	pid_t agent = start_agent("-F 99 --cache none"), load = start("%s 60 >/dev/null", workload("load"));
 	int kills = 0;
 
 	(void)sleep(

@@ -1,32 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: tests/system/record */
-#include <signal.h>
-#include <sys/wait.h>
+/* needs: tests/system/agent tests/system/record */
 #include <unistd.h>
 
 #include "harness.h"
+#include "system/agent.h"
 #include "system/record.h"
 
 /* The flame graphs that an agent writes by itself. */
 
-static pid_t start_agent(const char *options)
+/* It has nothing to say. */
+static void end_silent_agent(pid_t pid)
 {
-	if (geteuid())
-		SKIP("needs root to sample the host");
-	return start("%s agent -e cpu-clock -F 99 --config none --store %sstore --window 2 --min-free 0 %s "
-		     ">>%ssaid 2>&1",
-		     hotleaf(), test_dir(), options, test_dir());
-}
-
-static void end_agent(pid_t pid)
-{
-	int status;
-
-	CHECK(kill(pid, SIGTERM) == 0);
-	CHECK(waitpid(pid, &status, 0) == pid);
-	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		FAIL("the agent ended with status 0x%x: %s", status,
-		     output_of(NULL, "cat %ssaid", test_dir()));
+	end_agent(pid);
 	CHECK_STR(output_of(NULL, "cat %ssaid", test_dir()), "");
 }
 
@@ -50,10 +35,10 @@ HL_TEST_TIMEOUT(one_of_each_span_of_time, 150)
 	     ">host-20200101T000000Z-10s.html && "
 	     "touch -d '8 days ago' host-20200101T000000Z-10s.html && echo mine >notes.txt",
 	     test_dir(), test_dir());
-	agent = start_agent("--flamegraph-every 10");
+	agent = start_agent("-F 99 --flamegraph-every 10");
 	wait_until("test $(ls *Z-10s.html | wc -l) -ge 3");
 	wait_until("! test -e host-20200101T000000Z-10s.html");
-	end_agent(agent);
+	end_silent_agent(agent);
 	stop(load);
 	/* Their times are multiples of ten seconds, and the last is the latest. */
 	must("cd %sstore/flamegraphs && ls *Z-10s.html | grep -v -q '0Z-10s.html$' && exit 1; cmp "
@@ -71,14 +56,14 @@ HL_TEST_TIMEOUT(one_of_an_incident, 180)
 {
 	pid_t load[8], agent;
 
-	agent = start_agent("--flamegraph-when 20%");
+	agent = start_agent("-F 99 --flamegraph-when 20%");
 	for (int i = 0; i < 8; i++)
 		load[i] = start("%s 170 >/dev/null", workload("load"));
 	wait_until("ls *Z-90s-pressure.html");
 	(void)sleep(1);
 	for (int i = 0; i < 8; i++)
 		stop(load[i]);
-	end_agent(agent);
+	end_silent_agent(agent);
 	/* One incident, one page, which is not the latest of those that come by the hour. */
 	must("cd %sstore/flamegraphs && test \"$(ls | wc -l)\" = 1", test_dir());
 }

@@ -1,35 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: tests/system/record */
-#include <signal.h>
+/* needs: tests/system/agent tests/system/record */
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "harness.h"
+#include "system/agent.h"
 #include "system/record.h"
 
 /* What the agent tells Prometheus: a real one reads it, and what it says is what the store holds. */
-
-static pid_t start_agent(const char *options)
-{
-	if (geteuid())
-		SKIP("needs root to sample the host");
-	return start("%s agent -e cpu-clock -F 99 --config none --store %sstore --window 2 --min-free 0 "
-		     "--disabled-file %sdisabled %s >>%ssaid 2>&1",
-		     hotleaf(), test_dir(), test_dir(), options, test_dir());
-}
-
-static void end_agent(pid_t pid)
-{
-	int status;
-
-	CHECK(kill(pid, SIGTERM) == 0);
-	CHECK(waitpid(pid, &status, 0) == pid);
-	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		FAIL("the agent ended with status 0x%x: %s", status,
-		     output_of(NULL, "cat %ssaid", test_dir()));
-}
 
 /* Waits until the shell command succeeds. */
 static void wait_until(const char *command)
@@ -50,7 +29,7 @@ HL_TEST_TIMEOUT(prometheus_reads_them, 120)
 	     "static_configs:\\n  - targets: [\"127.0.0.1:19642\"]\\n' >%sprometheus.yml",
 	     test_dir());
 	load = start("%s 90 >/dev/null", workload("load"));
-	agent = start_agent("--metrics 19642");
+	agent = start_agent("-F 99 --metrics 19642");
 	prometheus = start("prometheus --config.file=%sprometheus.yml --storage.tsdb.path=%stsdb "
 			   "--web.listen-address=127.0.0.1:19643 >%sprometheus.log 2>&1",
 			   test_dir(), test_dir(), test_dir());
@@ -79,8 +58,8 @@ HL_TEST_TIMEOUT(a_file_and_a_socket, 90)
 	pid_t agent;
 	char options[300];
 
-	(void)snprintf(options, sizeof(options), "--metrics unix:%ssocket --metrics-file %shotleaf.prom",
-		       test_dir(), test_dir());
+	(void)snprintf(options, sizeof(options),
+		       "-F 99 --metrics unix:%ssocket --metrics-file %shotleaf.prom", test_dir(), test_dir());
 	agent = start_agent(options);
 	wait_until("grep -q '^hotleaf_windows_stored_total [1-9]' hotleaf.prom");
 	must("promtool check metrics <%shotleaf.prom", test_dir());

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: tests/system/record */
+/* needs: tests/system/agent tests/system/record */
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "harness.h"
+#include "system/agent.h"
 #include "system/record.h"
 
 /* The agent's files of settings: read at the start, and again when it is asked to. */
@@ -19,23 +19,12 @@ static void write_settings(const char *more)
 	     test_dir(), test_dir(), more, test_dir());
 }
 
-static pid_t start_agent(const char *options)
+static pid_t start_with_settings(const char *options)
 {
 	if (geteuid())
 		SKIP("needs root to sample the host");
 	return start("%s agent --config %shotleaf.conf %s >>%ssaid 2>&1", hotleaf(), test_dir(), options,
 		     test_dir());
-}
-
-static void end_agent(pid_t pid)
-{
-	int status;
-
-	CHECK(kill(pid, SIGTERM) == 0);
-	CHECK(waitpid(pid, &status, 0) == pid);
-	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		FAIL("the agent ended with status 0x%x: %s", status,
-		     output_of(NULL, "cat %ssaid", test_dir()));
 }
 
 /* Waits until the shell command succeeds. */
@@ -89,7 +78,7 @@ HL_TEST_TIMEOUT(settings_are_read_again, 120)
 	pid_t agent;
 
 	write_settings("frequency = 31\\n");
-	agent = start_agent("");
+	agent = start_with_settings("");
 	wait_for_frequency("store", 31);
 	/* Other commands find the store by the same file. */
 	must("%s status --config %shotleaf.conf", hotleaf(), test_dir());
@@ -126,7 +115,7 @@ HL_TEST_TIMEOUT(the_command_line_stays, 60)
 	pid_t agent;
 
 	write_settings("frequency = 31\\n");
-	agent = start_agent("-F 29");
+	agent = start_with_settings("-F 29");
 	wait_for_frequency("store", 29);
 	write_settings("frequency = 37\\nsyntax = intel\\n");
 	CHECK(kill(agent, SIGHUP) == 0);
