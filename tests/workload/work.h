@@ -33,6 +33,12 @@ static inline double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* The CPU time of the process in seconds: a program that ends by it has its samples on a loaded host too. */
+static inline double cpu_time(void)
+{
+	return (double)clock() / CLOCKS_PER_SEC;
+}
+
 /* When a program that was told to run for argv[1] seconds has to end. */
 static inline double end_of(int argc, char **argv)
 {
