@@ -18,8 +18,8 @@
 
 enum { BIAS = 0x400000, TEXT = 0x401000, FRAMES = 0x405000, AT = 0x100 };
 
-/* What the table says around a section @name with @code, of a file with an FDE before it. */
-static const char *text_of(const char *name, const char *code, size_t len)
+/* What the table says around a section @name with @code, @at bytes behind the begin of an FDE of 0x20. */
+static const char *text_at(uint32_t at, const char *name, const char *code, size_t len)
 {
 	static const uint8_t to_24[] = { 0x0e, 24 };
 	struct hl_unwind_result table;
@@ -34,8 +34,8 @@ static const char *text_of(const char *name, const char *code, size_t len)
 	cw_fde(&f, cw_usual_cie(&f), TEXT, 0x20, to_24, sizeof(to_24));
 	ew_init(&w, true);
 	(void)ew_code(&w, ".text", TEXT - BIAS, TEXT, 0x400);
-	ew_put(&w, TEXT - BIAS + AT, code, len);
-	(void)ew_section(&w, name, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT + AT, TEXT - BIAS + AT, len);
+	ew_put(&w, TEXT - BIAS + at, code, len);
+	(void)ew_section(&w, name, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT + at, TEXT - BIAS + at, len);
 	cw_put_segment(&f, &w, BIAS);
 	ew_finish(&w);
 	fd = ew_file(w.bytes, w.len);
@@ -45,10 +45,15 @@ static const char *text_of(const char *name, const char *code, size_t len)
 	close(fd);
 	table = table_of(elf);
 	CHECK_INT(table.n_fdes, 1);
-	text = table_text(&table, TEXT - BIAS + AT - 1, 0x80);
+	text = table_text(&table, TEXT - BIAS + at - 1, 0x80);
 	free(table.bytes);
 	hl_elf_free(elf);
 	return text;
+}
+
+static const char *text_of(const char *name, const char *code, size_t len)
+{
+	return text_at(AT, name, code, len);
 }
 #define TEXT_OF(name, code) text_of(name, code, sizeof(code) - 1)
 
@@ -74,4 +79,13 @@ HL_TEST(what_is_not_as_always_has_no_rule)
 	CHECK_STR(TEXT_OF(".fini", POP), "0 none");
 	memcpy(longer + sizeof(longer) - 5, POP, 5);
 	CHECK_STR(text_of(".init", longer, sizeof(longer)), "0 none");
+}
+
+/* Where only filling could stand by its size. */
+HL_TEST(right_behind_another_function)
+{
+	CHECK_STR(text_at(0x20, ".fini", PUSH POP, 9), "0 rsp+24; 1 rsp+8; 5 rsp+16; 9 rsp+8; a none");
+	/* Of .text, by hand: lea 1(%rdi),%rax; ret; after two bytes of filling. */
+	CHECK_STR(text_at(0x20, ".by_hand", "\x66\x90\x48\x8d\x47\x01\xc3", 7),
+		  "0 rsp+24; 1 none; 3 rsp+8; 8 none");
 }

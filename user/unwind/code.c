@@ -7,7 +7,10 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "elf/elf.h"
+#include "insn/flow.h"
 #include <hotleaf/unwind.h>
+
+enum { WINDOW_SIZE = 64 << 10 };
 
 /* The number of a table's first page has 32 bits. */
 #define PAGES_IN_MIB (1u << (20 - HL_UNWIND_PAGE_SHIFT))
@@ -114,6 +117,7 @@ void hl_code_done(struct hl_code *code)
 {
 	free(code->segments);
 	free(code->ranges);
+	free(code->window);
 	*code = (struct hl_code){ 0 };
 }
 
@@ -142,4 +146,38 @@ bool hl_code_find(struct hl_code *code, uint64_t address, uint64_t size, struct 
 	ret->start = s->start + (uint32_t)(address - s->address);
 	ret->end = ret->start + (uint32_t)(size < left ? size : left);
 	return true;
+}
+
+uint32_t hl_code_filling(const uint8_t *bytes, uint32_t at, uint32_t end)
+{
+	struct hl_flow flow;
+
+	while (at < end) {
+		flow.length = 1;
+		if (bytes[at] != 0xcc && bytes[at] != 0) {
+			hl_insn_flow(HL_INSN_MODE_64, bytes + at, end - at, 0, &flow);
+			if (!flow.is_nop)
+				break;
+		}
+		at += flow.length;
+	}
+	return at;
+}
+
+bool hl_code_is_filling(struct hl_code *code, const struct hl_elf *elf, uint32_t start, uint32_t end)
+{
+	long n;
+
+	if (!code->window && !(code->window = malloc(WINDOW_SIZE)))
+		return false;
+	if (start < code->window_start || end > code->window_start + code->window_size) {
+		n = hl_elf_read_some(elf, (code->first_page << HL_UNWIND_PAGE_SHIFT) + start, code->window,
+				     WINDOW_SIZE);
+		code->window_start = start;
+		code->window_size = n > 0 ? (uint32_t)n : 0;
+		if (end - start > code->window_size)
+			return false;
+	}
+	end -= code->window_start;
+	return hl_code_filling(code->window, start - code->window_start, end) == end;
 }

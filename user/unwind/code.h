@@ -14,6 +14,8 @@ struct hl_err;
 #define HL_CODE_PAGES_MAX \
 	(1u << 18) /* of 4 KiB: ranges are 32 bits wide, and the index takes 8 bytes a page */
 
+enum { HL_CODE_GAP_MAX = 16 }; /* filling between functions is shorter */
+
 /* What the file holds of an executable segment. */
 struct hl_code_segment {
 	uint64_t address, size;
@@ -32,6 +34,9 @@ struct hl_code {
 	uint64_t first_page; /* offset >> HL_UNWIND_PAGE_SHIFT */
 	uint32_t n_pages;
 	size_t recent; /* the segment found last */
+
+	uint8_t *window; /* code read last, from offset @window_start on */
+	uint32_t window_start, window_size;
 };
 
 /* -ENODATA: no code; -E2BIG: over more than HL_CODE_PAGES_MAX pages; -ENOMEM. */
@@ -40,5 +45,14 @@ void hl_code_done(struct hl_code *code);
 
 /* The range of @size bytes of code at @address, cut at the end of its segment. False: no code is there. */
 bool hl_code_find(struct hl_code *code, uint64_t address, uint64_t size, struct hl_code_range *ret);
+
+/* The end of the filling (nops, int3, zeros) that stands at @bytes[@at], at most @end. */
+uint32_t hl_code_filling(const uint8_t *bytes, uint32_t at, uint32_t end);
+
+/*
+ * True if there is nothing but filling from @start to @end, fewer than HL_CODE_GAP_MAX bytes. @elf is read in
+ * large pieces: ask in the order of offsets. What cannot be read is none.
+ */
+bool hl_code_is_filling(struct hl_code *code, const struct hl_elf *elf, uint32_t start, uint32_t end);
 
 #endif

@@ -26,12 +26,12 @@
 
 enum {
 	MAX_FDES = 4 << 20,
-	MAX_BRIDGED = 16, /* a gap between functions that is padding */
 	SOURCES = 2,
 };
 
 struct entry {
 	struct hl_code_range code;
+	bool is_bridged; /* what lies before it needs no rows */
 	uint32_t number; /* in order of appearance: where entries overlap, the first wins */
 	uint32_t source;
 	struct hl_cfi_fde fde;
@@ -237,16 +237,11 @@ static int write_drafts(struct compiler *c, const struct entry *entry, uint32_t 
 	return r;
 }
 
-/*
- * Goes through the code from *@end on up to @next that is in no entry. A little of it is filling between
- * functions, for which the rule before it does. Without @rows it is only noted.
- */
-static int pass_gap(struct compiler *c, uint32_t end, uint32_t next, bool is_writing)
+/* A little filling between functions has the rule of what stands before it. */
+static bool is_bridged(struct compiler *c, uint32_t end, uint32_t next)
 {
-	if (next <= end || next - end < MAX_BRIDGED)
-		return 0;
-	return is_writing ? hl_derived_write(c->derived, end, next, &c->rows)
-			  : hl_derived_add(c->derived, end, next);
+	return next <= end ||
+	       (next - end < HL_CODE_GAP_MAX && hl_code_is_filling(&c->code, c->elf, end, next));
 }
 
 /* Notes what is not covered by call frame information, and derives rules for it from the code. */
@@ -263,17 +258,19 @@ static int derive(struct compiler *c)
 		const struct hl_code_range *range = &c->code.ranges[i];
 
 		for (end = range->start; r == 0 && next < c->n_entries; next++) {
-			const struct hl_code_range *code = &c->entries[next].code;
+			struct entry *entry = &c->entries[next];
 
-			if (code->start >= range->end)
+			if (entry->code.start >= range->end)
 				break;
-			if (code->end <= end)
+			if (entry->code.end <= end)
 				continue;
-			r = pass_gap(c, end, code->start, false);
-			end = code->end;
+			entry->is_bridged = is_bridged(c, end, entry->code.start);
+			if (!entry->is_bridged)
+				r = hl_derived_add(c->derived, end, entry->code.start);
+			end = entry->code.end;
 		}
-		if (r == 0)
-			r = pass_gap(c, end, range->end, false);
+		if (r == 0 && !is_bridged(c, end, range->end))
+			r = hl_derived_add(c->derived, end, range->end);
 	}
 	return r == 0 ? hl_derived_run(c->derived) : r;
 }
@@ -291,7 +288,8 @@ static int write_range(struct compiler *c, const struct hl_code_range *range, si
 			break;
 		if (entry->code.end <= end)
 			continue;
-		r = pass_gap(c, end, entry->code.start, true);
+		if (!entry->is_bridged)
+			r = hl_derived_write(c->derived, end, entry->code.start, &c->rows);
 		if (r == 0)
 			r = run(c, entry);
 		if (r == 0)
@@ -299,8 +297,8 @@ static int write_range(struct compiler *c, const struct hl_code_range *range, si
 		c->n_unsupported += c->has_unsupported;
 		end = entry->code.end;
 	}
-	if (r == 0)
-		r = pass_gap(c, end, range->end, true);
+	if (r == 0 && !is_bridged(c, end, range->end))
+		r = hl_derived_write(c->derived, end, range->end, &c->rows);
 	return r == 0 ? hl_rows_end(&c->rows, range->end) : r;
 }
 

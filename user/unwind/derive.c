@@ -339,7 +339,7 @@ static int guess_stretch(struct hl_derived *d, const struct hl_stretch *s, int64
 			at++;
 			continue;
 		}
-		at = hl_paths_filling(p, at, end);
+		at = hl_code_filling(p->code, at, end);
 		if (at == end || p->marks[at] != HL_MARK_UNSEEN)
 			continue;
 		before = p->budget;

@@ -6,8 +6,6 @@
 #include "unwind/code.h"
 #include "unwind/rows.h"
 
-enum { MAX_FILLING = 16 }; /* between functions: its rule is that of what stands before */
-
 struct hl_derived_count hl_derived_count(const struct hl_derived *d)
 {
 	return d->count;
@@ -72,7 +70,7 @@ static int write_signal_return(const struct hl_paths *p, const struct hl_stretch
 		return signal;
 	if (at > s->at)
 		r = hl_rows_put(rows, offset - 1,
-				hl_paths_filling(p, at - 1, at) == at ? (uint32_t)signal : HL_RULE_NONE);
+				hl_code_filling(p->code, at - 1, at) == at ? (uint32_t)signal : HL_RULE_NONE);
 	return r == 0 ? hl_rows_put(rows, offset, (uint32_t)signal) : r;
 }
 
@@ -92,7 +90,8 @@ static int write_stretch(const struct hl_paths *p, const struct hl_stretch *s, s
 				;
 		} else {
 			next = unruled_end(p, s, at, end);
-			if (at > s->at && next - at < MAX_FILLING && hl_paths_filling(p, at, next) == next) {
+			if (at > s->at && next - at < HL_CODE_GAP_MAX &&
+			    hl_code_filling(p->code, at, next) == next) {
 				at = next;
 				continue;
 			}

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "insn/flow.h"
+#include "unwind/code.h"
 #include "unwind/paths_internal.h"
 
 /*
@@ -82,7 +83,7 @@ static int follow_tables(struct hl_paths *p)
 			p->budget -= p->marks[at] >= HL_MARK_FRAMES;
 			continue;
 		}
-		skipped = hl_paths_filling(p, at, p->end - at < MAX_FILLING ? p->end : at + MAX_FILLING);
+		skipped = hl_code_filling(p->code, at, p->end - at < MAX_FILLING ? p->end : at + MAX_FILLING);
 		if (skipped > at) {
 			at = skipped - 1;
 			continue;

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "insn/flow.h"
+#include "unwind/code.h"
 #include "unwind/paths.h"
 
 /* One path, from instruction to instruction, until it ends or comes to where another has been. */
@@ -311,7 +312,7 @@ static int leave(struct hl_paths *p, struct hl_paths_edge *e, struct hl_frame *f
 	mark = hl_paths_mark(p, frame);
 	if (mark < 0)
 		return mark;
-	e->to = hl_paths_filling(p, e->to, end - e->to < MAX_FILLING ? end : e->to + MAX_FILLING);
+	e->to = hl_code_filling(p->code, e->to, end - e->to < MAX_FILLING ? end : e->to + MAX_FILLING);
 	if (e->to == end)
 		return 0;
 	*e = (struct hl_paths_edge){ .to = e->to,

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "insn/flow.h"
+#include "unwind/code.h"
 #include "unwind/paths_internal.h"
 
 void hl_paths_done(struct hl_paths *p)
@@ -196,22 +197,6 @@ bool hl_paths_is_doubtful(const struct hl_paths *p, uint32_t position)
 	return !hl_paths_is_beginning(p, position);
 }
 
-uint32_t hl_paths_filling(const struct hl_paths *p, uint32_t position, uint32_t end)
-{
-	struct hl_flow flow;
-
-	while (position < end) {
-		flow.length = 1;
-		if (p->code[position] != 0xcc && p->code[position] != 0) {
-			hl_insn_flow(HL_INSN_MODE_64, p->code + position, end - position, 0, &flow);
-			if (!flow.is_nop)
-				break;
-		}
-		position += flow.length;
-	}
-	return position;
-}
-
 uint32_t hl_paths_linear_end(struct hl_paths *p, uint32_t position)
 {
 	const struct hl_stretch *s = hl_paths_stretch(p, position);
@@ -222,7 +207,7 @@ uint32_t hl_paths_linear_end(struct hl_paths *p, uint32_t position)
 		hl_paths_decode(p, s, at, &flow);
 		at += flow.length ? flow.length : 1;
 		/* Behind a call that does not return is filling, and then another function. */
-		if (flow.next == HL_NEXT_CALL && hl_paths_filling(p, at, end) > at)
+		if (flow.next == HL_NEXT_CALL && hl_code_filling(p->code, at, end) > at)
 			break;
 	} while (flow.length && at < end && p->budget > 0 && p->marks[at] == HL_MARK_UNSEEN &&
 		 (flow.next == HL_NEXT_STRAIGHT || flow.next == HL_NEXT_BRANCH || flow.next == HL_NEXT_CALL ||

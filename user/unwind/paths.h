@@ -112,8 +112,6 @@ uint32_t hl_paths_next_pointed(struct hl_paths *paths);
 
 /* True if what a symbol says of @position has turned out wrong. */
 bool hl_paths_is_doubtful(const struct hl_paths *paths, uint32_t position);
-/* The end of the filling (nops, int3, zeros) that stands at @position, at most @end. */
-uint32_t hl_paths_filling(const struct hl_paths *paths, uint32_t position, uint32_t end);
 /* The end of the code that begins at @position and is left only at its end. */
 uint32_t hl_paths_linear_end(struct hl_paths *paths, uint32_t position);
 
