@@ -10,6 +10,11 @@
 /* Windows follow each other without a gap; clocks are corrected by less than this at a time. */
 #define TOLERANCE_NS UINT64_C(1000000000)
 
+/* Of a window that began before the range and reaches into it, a minute goes unsaid: reports before have it. */
+#define UNSAID_NS (UINT64_C(60) * 1000000000)
+
+static const char did_not_run[] = "the agent did not run";
+
 enum { MAX_SPANS = 1 << 24, MAX_SAID = 8 };
 
 int hl_coverage_add(struct hl_coverage *coverage, const struct hl_span *span)
@@ -57,7 +62,7 @@ static const char *reason_of(const struct hl_coverage *coverage, uint64_t start_
 		if (gap->start_ns < end_ns && gap->end_ns > start_ns)
 			return gap->reason;
 	}
-	return "the agent did not run";
+	return NULL;
 }
 
 /* The time that is missing, in the order of time. */
@@ -67,9 +72,11 @@ struct missing {
 	size_t n;
 };
 
+/* @otherwise: why it is missing if nothing was noted. */
 static void add_missing(const struct hl_coverage *coverage, struct missing *m, uint64_t start_ns,
-			uint64_t end_ns)
+			uint64_t end_ns, const char *otherwise)
 {
+	const char *reason = reason_of(coverage, start_ns, end_ns);
 	char from[HL_TIME_SIZE], to[HL_TIME_SIZE];
 
 	if (end_ns < start_ns + TOLERANCE_NS)
@@ -77,7 +84,22 @@ static void add_missing(const struct hl_coverage *coverage, struct missing *m, u
 	m->total_ns += end_ns - start_ns;
 	if (m->n++ < MAX_SAID)
 		hl_str_addf(&m->text, "%s%s to %s (%s)", m->n > 1 ? ", " : "", hl_time_text(start_ns, from),
-			    hl_time_text(end_ns, to), reason_of(coverage, start_ns, end_ns));
+			    hl_time_text(end_ns, to), reason ? reason : otherwise);
+}
+
+/*
+ * What lies before the first window of the range. Windows follow each other, so where it is shorter than that
+ * window, it is the rest of one that began before the range.
+ */
+static void add_before(const struct hl_coverage *coverage, struct missing *m, uint64_t since_ns,
+		       const struct hl_span *first)
+{
+	uint64_t length = first->start_ns - since_ns;
+
+	if (length >= first->end_ns - first->start_ns)
+		add_missing(coverage, m, since_ns, first->start_ns, did_not_run);
+	else if (length > UNSAID_NS || reason_of(coverage, since_ns, first->start_ns))
+		add_missing(coverage, m, since_ns, first->start_ns, "in a window that began before");
 }
 
 void hl_coverage_say(struct hl_coverage *coverage, uint32_t host, uint64_t since_ns, uint64_t until_ns,
@@ -93,14 +115,16 @@ void hl_coverage_say(struct hl_coverage *coverage, uint32_t host, uint64_t since
 
 		if (span->host != host)
 			continue;
+		if (span->start_ns > at && !windows)
+			add_before(coverage, &missing, since_ns, span);
+		else if (span->start_ns > at)
+			add_missing(coverage, &missing, at, span->start_ns, did_not_run);
 		windows++;
-		if (span->start_ns > at)
-			add_missing(coverage, &missing, at, span->start_ns);
 		if (span->end_ns > at)
 			at = span->end_ns;
 	}
 	if (until_ns > at + open_ns)
-		add_missing(coverage, &missing, at, until_ns);
+		add_missing(coverage, &missing, at, until_ns, did_not_run);
 	hl_str_addf(out, "%" PRIu64 " window%s, ", windows, windows == 1 ? "" : "s");
 	if (!missing.n)
 		hl_str_adds(out, "none missing");
