@@ -197,15 +197,23 @@ static __always_inline bool describe_mapping(struct scratch *s, __u64 address)
 	return known->settled;
 }
 
-static __always_inline __u32 read_lock_seq(struct mm_struct *mm)
+/*
+ * A number that changes whenever a mapping of @mm does. False before Linux 6.4: there is none, and another library
+ * where one of the same size was leaves no other trace.
+ */
+static __always_inline bool read_lock_seq(struct mm_struct *mm, __u32 *ret)
 {
-	struct mm_struct___lock_seq *flavour = (void *)mm;
-	__u32 seq = 0;
+	struct mm_struct___lock_number *number = (void *)mm;
+	struct mm_struct___lock_seqcount *seqcount = (void *)mm;
 
-	if (bpf_core_field_exists(flavour->mm_lock_seq))
-		bpf_probe_read_kernel(&seq, sizeof(seq),
-				      (void *)mm + bpf_core_field_offset(flavour->mm_lock_seq));
-	return seq;
+	*ret = 0;
+	if (bpf_core_field_exists(number->mm_lock_seq))
+		*ret = BPF_CORE_READ(number, mm_lock_seq);
+	else if (bpf_core_field_exists(seqcount->mm_lock_seq.sequence))
+		*ret = BPF_CORE_READ(seqcount, mm_lock_seq.sequence);
+	else
+		return false;
+	return true;
 }
 
 /*
@@ -219,16 +227,16 @@ static __always_inline void mapping_begin(struct scratch *s, struct mm_struct *m
 		.start_stack = mm->start_stack,
 		.exec_vm = mm->exec_vm,
 		.map_count = mm->map_count,
-		.lock_seq = read_lock_seq(mm),
 		.generation = *(volatile __u32 *)&files_generation,
 		.epoch = epoch,
 	};
+	bool is_known = read_lock_seq(mm, &now.lock_seq);
 	int i;
 
 	s->mm = (__u64)mm;
 	s->found.end = 0;
 	s->n_hits = 0;
-	if (s->owner.mm == now.mm && s->owner.start_stack == now.start_stack &&
+	if (is_known && s->owner.mm == now.mm && s->owner.start_stack == now.start_stack &&
 	    s->owner.exec_vm == now.exec_vm && s->owner.map_count == now.map_count &&
 	    s->owner.lock_seq == now.lock_seq && s->owner.generation == now.generation &&
 	    s->owner.epoch == now.epoch)

@@ -170,9 +170,20 @@ struct kernfs_node {
 	__u64 id;
 };
 
-/* mm_lock_seq: an int since 6.4 (CONFIG_PER_VMA_LOCK), a seqcount since 6.13; its first word counts in both. */
-struct mm_struct___lock_seq {
-	__u32 mm_lock_seq;
+/*
+ * mm_lock_seq (CONFIG_PER_VMA_LOCK): an int since 6.4, a seqcount_t since eb449bd96954. Each has its flavour: a number and
+ * a structure of the same name are not the same field.
+ */
+struct mm_struct___lock_number {
+	int mm_lock_seq;
+};
+
+struct seqcount {
+	unsigned int sequence;
+};
+
+struct mm_struct___lock_seqcount {
+	struct seqcount mm_lock_seq;
 };
 
 enum cgroup_subsys_id {
