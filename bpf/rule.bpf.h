@@ -180,17 +180,27 @@ static __always_inline __u64 rare_cfa(struct scratch *s)
 	}
 }
 
-/* Restores the caller's %rbp by the rule in the scratch. False: its slot could not be read. */
+/*
+ * Restores the caller's %rbp by the rule in the scratch. False: its slot could not be read. Where it is lost it becomes
+ * zero, which ends the walk in whatever needs it: another function's value would lead on to frames that are not there.
+ */
 static __always_inline bool restore_bp(struct scratch *s, __u64 cfa)
 {
 	__u64 slot;
 
-	if (s->rule.fp_kind == HL_FP_CFA)
+	switch (s->rule.fp_kind) {
+	case HL_FP_CFA:
 		slot = cfa + s->rule.fp_off;
-	else if (s->rule.fp_kind == HL_FP_DEREF_RBP)
+		break;
+	case HL_FP_DEREF_RBP:
 		slot = s->bp + s->rule.fp_off;
-	else
+		break;
+	case HL_FP_UNDEFINED:
+		s->bp = 0;
 		return true;
+	default:
+		return true;
+	}
 	if (!read_slot(s, slot))
 		return false;
 	s->bp = s->slot;
