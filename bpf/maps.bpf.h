@@ -174,6 +174,7 @@ struct scratch {
 	__u64 has_rule;             /* … if there is one; else it is the frame pointer's */
 	struct pt_regs leaf;        /* the registers of the sample, or of what a signal interrupted, … */
 	__u64 leaf_valid;           /* … while that is the one being left */
+	__u64 is_switched;          /* a rule has led from one stack to another */
 	__u64 rbx, rbx_valid;       /* of the frame being left, as far as tables follow it */
 	__u64 lacks; /* HL_WALK_NO_TABLE or _DROPPED if one was left by frame pointer for that */
 	__u64 hash;

@@ -236,13 +236,23 @@ static __always_inline bool stop_without_stack(struct scratch *s)
 }
 
 /*
+ * Whether the frame is that of a function that has switched to another stack and keeps the old one in its frame
+ * pointer: Rust's stacker, __morestack of split stacks. Where its caller is has to be proved like a guess.
+ */
+static __always_inline bool has_switched(struct scratch *s, __u64 cfa)
+{
+	s->is_switched = s->rule.cfa_kind == HL_CFA_RBP && s->bp != 0 && (cfa & 7) == 0;
+	return s->is_switched;
+}
+
+/*
  * Leaves the frame, whose canonical frame address is @cfa: by the rule in the scratch, with the return address in
  * memory or, where that says so, in a register. True: the walk has ended.
  */
 static __always_inline bool leave_frame(struct scratch *s, __u64 cfa, bool in_register)
 {
 	/* Only where the return address is in a register, the frame may be empty. */
-	if (cfa < s->sp + (in_register ? 0 : 8) || cfa - s->sp >= MAX_STACK_BYTES)
+	if ((cfa < s->sp + (in_register ? 0 : 8) || cfa - s->sp >= MAX_STACK_BYTES) && !has_switched(s, cfa))
 		return stop_walk(s, cfa ? HL_WALK_BAD_CFA : HL_WALK_UNSUPPORTED);
 	if (in_register)
 		s->slot = leaf_register(s, s->rule.cfa_off & 0xff);

@@ -148,9 +148,10 @@ __noinline int walk_step(struct scratch *s)
 		end = step_over_signal(s);
 		s->leaf_valid = 1;
 	} else {
+		s->is_switched = 0;
 		end = by_table ? rule_table(s) : rule_frame_pointer(s);
 		s->leaf_valid = 0;
-		end = end || go_to_caller(s, by_table);
+		end = end || go_to_caller(s, by_table && !s->is_switched);
 	}
 	if (end)
 		return 1;
