@@ -7,6 +7,8 @@
 
 /* Where code lies in a file, and where a stack leads through it. */
 
+#define FRAMELESS "-fPIC -shared -fomit-frame-pointer -momit-leaf-frame-pointer"
+
 /* Shares and callers of the workload "segments". */
 static void check_segments(const char *program, int parts)
 {
@@ -56,6 +58,25 @@ HL_TEST(segments_linked_by_lld)
 	if (shell("command -v ld.lld >/dev/null"))
 		SKIP("no lld");
 	segments("-fuse-ld=lld -no-pie -Wl,--image-base=0x3000000");
+}
+
+/* Another library at the same place leaves the number and the size of the mappings as they were. */
+HL_TEST(library_where_another_one_was)
+{
+	struct folded folded;
+	uint64_t all;
+
+	(void)build_workload("libfirst.so", "reload.c", "-DLIBRARY=first -DFRAME=256 " FRAMELESS);
+	(void)build_workload("libother.so", "reload.c", "-DLIBRARY=other -DFRAME=1024 " FRAMELESS);
+	folded = record("-F 1999 -d 2 -- %s 60 libfirst.so libother.so",
+			build_workload("program", "reload.c", ""));
+	all = sum_of(&folded, ";(first|other|work);([^;]*;)?[^;]+ \\[0x[0-9a-f]+\\]$");
+	note_lines(&folded, ";(first|other);", 4);
+	CHECK(all > 300);
+	check_at_least("whole stacks",
+		       sum_of(&folded, ";main;use;work;((first|other);)?[^;]+ \\[0x[0-9a-f]+\\]$"), all,
+		       0.97);
+	folded_done(&folded);
 }
 
 HL_TEST(library_with_a_high_link_address)
@@ -214,6 +235,28 @@ HL_TEST(vfork_itself_under_its_caller)
 	check_at_least("whole stacks", sum_of(&folded, ";main;many_vforks;(__)?vfork(@@[^;]*)?;.*_\\[k\\]"),
 		       all, 0.97);
 	folded_done(&folded);
+}
+
+static void check_borrowed(const char *mode, const char *stack)
+{
+	struct folded folded = record("-F 499 -d 2 -- %s 60 %s", workload("borrowed"), mode);
+	uint64_t all = sum_of(&folded, ";work;");
+
+	note_lines(&folded, ";work;", 1);
+	CHECK(all > 100);
+	check_at_least("right stacks", sum_of(&folded, stack), all, 0.97);
+	CHECK_INT(sum_of(&folded, "^borrowed;never_runs;"), 0);
+	folded_done(&folded);
+}
+
+HL_TEST(stack_that_was_switched_to)
+{
+	check_borrowed("stack", "^borrowed;_start;.*;main;caller;on_stack;work;");
+}
+
+HL_TEST(frame_pointer_that_is_lost)
+{
+	check_borrowed("register", "^borrowed;\\[unwind: bad frame\\];caller;with_register;work;");
 }
 
 HL_TEST(frames_of_variable_size)
