@@ -13,7 +13,7 @@
 
 #include <linux/types.h>
 
-#define HL_SYMD_VERSION 2
+#define HL_SYMD_VERSION 3
 
 enum hl_symd_type {
 	/*
@@ -30,7 +30,7 @@ enum hl_symd_type {
 	HL_SYMD_ADD_KALLSYMS = 3,
 	/*
 	 * Payload: `count` hl_symd_query. Reply payload: as many hl_symd_answer, in order, the hl_symd_inlined of
-	 * all, then strings.
+	 * all, then strings. With HL_SYMD_BRIEF: hl_symd_brief_query, and hl_symd_brief, then strings.
 	 */
 	HL_SYMD_RESOLVE = 4,
 	/* Forgets `file`. */
@@ -102,11 +102,12 @@ struct hl_symd_request {
 	__u64 length; /* bytes of payload */
 };
 
-#define HL_SYMD_INTEL        1u     /* RESOLVE, LIST: Intel syntax instead of AT&T */
-#define HL_SYMD_WANT_INLINES 0x100u /* RESOLVE: inlined functions */
-#define HL_SYMD_WANT_LINES   0x200u /* RESOLVE: file and line */
-#define HL_SYMD_WANT_TABLE   0x400u /* ADD_FILE, ADD_DEBUG, LINES: return the table, to be kept */
-#define HL_SYMD_OF_DEBUG     0x800u /* ADD_UNREAD */
+#define HL_SYMD_INTEL        1u      /* RESOLVE, LIST: Intel syntax instead of AT&T */
+#define HL_SYMD_WANT_INLINES 0x100u  /* RESOLVE: inlined functions */
+#define HL_SYMD_WANT_LINES   0x200u  /* RESOLVE: file and line */
+#define HL_SYMD_WANT_TABLE   0x400u  /* ADD_FILE, ADD_DEBUG, LINES: return the table, to be kept */
+#define HL_SYMD_OF_DEBUG     0x800u  /* ADD_UNREAD */
+#define HL_SYMD_BRIEF        0x1000u /* RESOLVE: functions only, which is what callers are asked for */
 
 struct hl_symd_reply {
 	__s32 status; /* 0 or a negative errno; then `error` says what, in one sentence */
@@ -215,6 +216,22 @@ struct hl_symd_answer {
 	__u32 file; /* offset of the path of the source that the instruction comes from, length 0: not known */
 	__u32 file_len;
 	__u32 line; /* in the innermost function; 0: not known */
+};
+
+/* What hl_symd_query begins with, and what of hl_symd_answer is left where no more than that is asked. */
+struct hl_symd_brief_query {
+	__u64 where;
+	__u32 file;
+	__u16 place;
+	__u16 reserved;
+};
+
+struct hl_symd_brief {
+	__u64 address, function, size;
+	__u32 name, name_len;
+	__u32 module, module_len;
+	__u16 flags;
+	__u16 reserved[3];
 };
 
 #define HL_SYMD_INLINED_MAX 63

@@ -20,7 +20,7 @@
 #include "symd/client.h"
 #include "symd/transport.h"
 
-enum { RUNS = 5, ADDRESSES = 100000, STARTS = 20, TRIPS = 2000 };
+enum { RUNS = 10, ADDRESSES = 100000, STARTS = 20, TRIPS = 2000 };
 
 _Noreturn static void die(const struct hl_err *err)
 {

@@ -65,8 +65,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t len;
 
 	MUST(symd);
-	if (hl_symd_resolve(symd, queries, QUERIES, false, &answers, NULL) == 0)
-		sum = read_answers(&answers);
+	/* In short, and in full. */
+	for (int turn = 0; turn < 2; turn++) {
+		if (hl_symd_resolve(symd, queries, QUERIES, 0, &answers, NULL) == 0)
+			sum += read_answers(&answers);
+		queries[0].flags = HL_SYMD_WANT_TEXT;
+	}
 	if (hl_symd_add_file(symd, 1, -1, &file, NULL) == 0)
 		MUST(file.build_id_len <= sizeof(file.build_id) && !strchr(file.debuglink, '/'));
 	if (hl_symd_unwind(symd, 1, -1, &table, &len, NULL) == 0) {

@@ -27,6 +27,29 @@ HL_TEST(grows_and_stays_terminated)
 	CHECK_STR(s.data, "");
 }
 
+HL_TEST(borrows_memory_until_it_is_outgrown)
+{
+	char room[8] = "unused!";
+	struct hl_str s = { 0 };
+
+	hl_str_adds(&s, "of its own");
+	hl_str_borrow(&s, room, sizeof(room));
+	CHECK_INT(s.len, 0);
+	hl_str_adds(&s, "1234567");
+	CHECK(s.borrowed && s.data == room);
+	CHECK_STR(room, "1234567");
+	hl_str_adds(&s, "8");
+	CHECK(!s.borrowed && s.data != room);
+	CHECK_STR(s.data, "12345678");
+	CHECK_STR(room, "1234567");
+	hl_str_borrow(&s, room, 0);
+	hl_str_adds(&s, "x");
+	CHECK(!s.borrowed);
+	hl_str_done(&s);
+	hl_str_borrow(&s, room, sizeof(room));
+	hl_str_done(&s); /* frees nothing */
+}
+
 HL_TEST(formats_what_is_longer_than_its_first_room)
 {
 	_cleanup_str_ struct hl_str s = { 0 };

@@ -437,6 +437,48 @@ BOTH_WAYS(answers_keep_the_order_over_many_requests)
 	hl_symd_free(symd);
 }
 
+static void check_same(const struct hl_symd_answers *a, const struct hl_symd_answers *b, size_t i)
+{
+	struct hl_symd_answer x = a->items[i], y = b->items[i];
+
+	CHECK_INT(x.name_len, y.name_len);
+	CHECK(memcmp(a->strings + x.name, b->strings + y.name, x.name_len) == 0);
+	x.name = y.name = 0;
+	CHECK(memcmp(&x, &y, sizeof(x)) == 0);
+}
+
+/* A clock that is of no meaning in a file makes the same queries long ones. */
+BOTH_WAYS(brief_answers_are_those_of_long_ones)
+{
+	enum { N = 40000, MIXED = 30000 };
+	struct hl_symd *symd = new_symd();
+	_cleanup_free_ struct hl_symd_query *queries = calloc(N, sizeof(*queries));
+	_cleanup_(hl_symd_answers_done) struct hl_symd_answers brief = { 0 };
+	_cleanup_(hl_symd_answers_done) struct hl_symd_answers whole = { 0 };
+	struct elfwriter w;
+
+	CHECK(queries);
+	write_program(&w, NULL);
+	add(symd, 1, &w, NULL);
+	for (size_t i = 0; i < N; i++)
+		queries[i] = (struct hl_symd_query){ .where = 0xff0 + i % 0x100, .file = 1 + i % 97 / 96 };
+	CHECK_INT(hl_symd_resolve(symd, queries, N, 0, &brief, NULL), 0);
+	/* A name stands once in a request's strings: these were few. */
+	CHECK(brief.strings_len <= 3 * strlen("call_itcallee(int)"));
+	for (size_t i = 0; i < N; i++)
+		queries[i].flags = HL_SYMD_SW_CLOCK;
+	CHECK_INT(hl_symd_resolve(symd, queries, N, 0, &whole, NULL), 0);
+	for (size_t i = 0; i < N; i++)
+		check_same(&brief, &whole, i);
+	for (size_t i = 0; i < MIXED; i++)
+		queries[i].flags = 0;
+	CHECK_INT(hl_symd_resolve(symd, queries, N, 0, &brief, NULL), 0);
+	CHECK_INT(brief.n, N);
+	for (size_t i = 0; i < N; i++)
+		check_same(&brief, &whole, i);
+	hl_symd_free(symd);
+}
+
 BOTH_WAYS(more_files_than_descriptors)
 {
 	enum { FILES = 1500 };

@@ -108,18 +108,24 @@ static void fail_outright(enum fault fault, int fd)
 	}
 }
 
-static bool asks_about_bad(const struct hl_symd_request *request, const struct hl_symd_query *queries)
+static bool asks_about_bad(const struct hl_symd_request *request, const char *payload)
 {
-	for (uint32_t i = 0; request->type == HL_SYMD_RESOLVE && i < request->count; i++)
-		if (queries[i].place == HL_SYMD_FILE && queries[i].file == BAD)
+	struct hl_symd_brief_query query;
+
+	for (uint32_t i = 0; request->type == HL_SYMD_RESOLVE && i < request->count; i++) {
+		memcpy(&query, payload + i * hl_symd_query_size(request), sizeof(query));
+		if (query.place == HL_SYMD_FILE && query.file == BAD)
 			return true;
+	}
 	return false;
 }
 
 /* Code bytes that this server does not survive. */
 static bool asks_about_poison(const struct hl_symd_request *request, const struct hl_symd_query *queries)
 {
-	for (uint32_t i = 0; request->type == HL_SYMD_RESOLVE && i < request->count; i++)
+	if (request->type != HL_SYMD_RESOLVE || request->flags & HL_SYMD_BRIEF)
+		return false;
+	for (uint32_t i = 0; i < request->count; i++)
 		if (queries[i].code_len == 4 && memcmp(queries[i].code, "\xde\xad\xde\xad", 4) == 0)
 			return true;
 	return false;
@@ -441,7 +447,7 @@ HL_TEST(a_server_that_does_not_greet_is_said)
 	struct hl_err err = { "" };
 
 	CHECK(!hl_symd_new_with(&options, &err));
-	CHECK_STR(err.text, "cannot start symd: it speaks version 3, not 2");
+	CHECK_STR(err.text, "cannot start symd: it speaks version 4, not 3");
 	options.command = "absent";
 	CHECK(!hl_symd_new_with(&options, &err));
 	CHECK_STR(err.text, "cannot start symd: it ended");

@@ -123,6 +123,37 @@ HL_TEST(every_bit_of_an_answer)
 	close(fd);
 }
 
+/* Queries without text go and come in short. */
+HL_TEST(every_bit_of_a_brief_answer)
+{
+	_cleanup_(hl_symd_answers_done) struct hl_symd_answers answers = { 0 };
+	const struct hl_symd_query queries[2] = { { .where = 0x1000 }, { .where = 0x1800 } };
+	size_t whole = 2 * sizeof(struct hl_symd_brief) + 4 + sizeof(struct hl_symd_reply);
+	int refused = 0, fd = write_program(), r;
+	struct hl_symd_file file;
+	struct liar liar;
+	struct hl_symd *symd = new_lying_symd(&liar);
+
+	CHECK_INT(hl_symd_add_file(symd, 0, fd, &file, NULL), 0);
+	CHECK_INT(hl_symd_resolve(symd, queries, 2, 0, &answers, NULL), 0);
+	CHECK_INT(answers.strings_len, 4); /* "name" */
+	CHECK_INT(answers.items[0].size, 0x20);
+	CHECK_INT(answers.items[1].address, 0x401800);
+	for (liar.at = 0; liar.at < whole; liar.at++) {
+		for (int bit = 0; bit < 8; bit++) {
+			liar.flip = (uint8_t)(1 << bit);
+			r = hl_symd_resolve(symd, queries, 2, 0, &answers, NULL);
+			refused += r < 0;
+			CHECK(r == 0 ? answers.n == 2 : answers.n == 0);
+			use_answers(&answers);
+		}
+	}
+	CHECK(refused > 300);
+	hl_symd_free(symd);
+	hl_symd_server_free(liar.server);
+	close(fd);
+}
+
 HL_TEST(every_bit_of_a_file)
 {
 	int bit, fd = write_program();
@@ -235,6 +266,10 @@ HL_TEST(requests_that_lie_are_refused_by_the_server)
 	request.count = 1;
 	hl_symd_server_handle(server, &request, &query, sizeof(query), -1, &reply, &payload);
 	CHECK_INT(reply.status, 0);
+	request = (struct hl_symd_request){ .type = HL_SYMD_RESOLVE, .count = 3, .flags = UINT32_MAX };
+	hl_symd_server_handle(server, &request, &query, sizeof(query), -1, &reply, &payload);
+	CHECK_INT(reply.status, 0);
+	CHECK_INT(payload.len, 3 * sizeof(struct hl_symd_brief));
 	request = (struct hl_symd_request){ .type = HL_SYMD_ADD_FILE, .file = UINT32_MAX };
 	hl_symd_server_handle(server, &request, NULL, 0, -1, &reply, &payload);
 	CHECK(reply.status < 0 && reply.error[0]);

@@ -7,8 +7,16 @@
 
 void hl_str_done(struct hl_str *s)
 {
-	free(s->data);
+	if (!s->borrowed)
+		free(s->data);
 	*s = (struct hl_str){ 0 };
+}
+
+void hl_str_borrow(struct hl_str *s, void *memory, size_t size)
+{
+	hl_str_done(s);
+	if (size)
+		*s = (struct hl_str){ .data = memory, .cap = size, .borrowed = true };
 }
 
 void hl_str_clear(struct hl_str *s)
@@ -37,11 +45,14 @@ static bool str_reserve(struct hl_str *s, size_t more)
 	cap = s->cap ? s->cap : 64;
 	while (cap < need)
 		cap *= 2;
-	data = realloc(s->data, cap);
+	data = realloc(s->borrowed ? NULL : s->data, cap);
 	if (!data) {
 		s->failed = true;
 		return false;
 	}
+	if (s->borrowed)
+		memcpy(data, s->data, s->len);
+	s->borrowed = false;
 	s->data = data;
 	s->cap = cap;
 	return true;

@@ -17,9 +17,15 @@ struct hl_str {
 	size_t len;
 	size_t cap;
 	bool failed;
+	bool borrowed; /* @data is somebody else's: not to be freed, nor to be kept as one's own */
 };
 
 void hl_str_done(struct hl_str *s);
+/*
+ * Empties @s, which from now on writes to the @size bytes at @memory, of the caller, who keeps them: what outgrows
+ * them moves to memory of its own.
+ */
+void hl_str_borrow(struct hl_str *s, void *memory, size_t size);
 /* Empties @s and keeps its memory; clears @failed. */
 void hl_str_clear(struct hl_str *s);
 void hl_str_add(struct hl_str *s, const void *bytes, size_t len);

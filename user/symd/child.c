@@ -19,6 +19,8 @@
 
 /* Freed memory beyond this goes back to the kernel after a request with a file. */
 enum { KEPT_FREE = 100 << 20 };
+/* A payload begins where any of the structs in it may. */
+enum { PAYLOAD_ALIGN = 64 };
 
 enum { STATUS_DONE = 0, STATUS_BROKEN = 1 };
 
@@ -73,13 +75,22 @@ static void change_buffer(struct buffer *buffer, const struct hl_symd_request *r
 		_exit(STATUS_BROKEN);
 }
 
+/* Lets @payload be made in the buffer, behind the request. */
+static void begin(const struct buffer *buffer, const struct hl_symd_request *request, struct hl_str *payload)
+{
+	size_t at = (request->length + PAYLOAD_ALIGN - 1) / PAYLOAD_ALIGN * PAYLOAD_ALIGN;
+
+	hl_str_borrow(payload, buffer->map + at, at < buffer->size ? buffer->size - at : 0);
+}
+
 /* Sends @reply if its payload has room, else asks for the room. Returns whether it was sent. */
 static bool answer(const struct buffer *buffer, struct hl_wire_reply *reply, const struct hl_str *payload)
 {
-	bool fits = payload->len <= buffer->size;
+	bool fits = payload->borrowed || payload->len <= buffer->size;
 
 	reply->kind = fits ? HL_WIRE_REPLY : HL_WIRE_GROW;
-	if (fits && payload->len)
+	reply->at = payload->borrowed ? (uint32_t)(payload->data - buffer->map) : 0;
+	if (fits && payload->len && !payload->borrowed)
 		memcpy(buffer->map, payload->data, payload->len);
 	send_message(reply);
 	return fits;
@@ -115,6 +126,7 @@ void hl_symd_child_serve(hl_symd_handle_fn handle, void *ctx, uint32_t memory_mb
 		}
 		if (request.length > buffer.size)
 			_exit(STATUS_BROKEN);
+		begin(&buffer, &request, &payload);
 		handle(ctx, &request, buffer.map, request.length, fd, &reply.reply, &payload);
 		waits = !answer(&buffer, &reply, &payload);
 		if (fd >= 0 && mallinfo2().fordblks > KEPT_FREE)

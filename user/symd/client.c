@@ -9,21 +9,19 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "sample/unwind_table.h"
+#include "symd/client_answers.h"
 #include "symd/client_call.h"
 #include "symd/client_rescue.h"
 #include "symd/server.h"
 #include "symd/transport.h"
+#include "symd/wire.h"
 
-/* Longer names and texts than the server makes are not believed. */
-enum { MAX_STRING = 8192, MAX_ERRNO = 4095, MAX_INSN = 15, MAX_CLASS = 6 };
-
-#define KNOWN_FLAGS                                                                                   \
-	(HL_SYMD_NAMED | HL_SYMD_UNDECODED | HL_SYMD_NO_BYTES | HL_SYMD_IRQS_OFF | HL_SYMD_UNMAPPED | \
-	 HL_SYMD_MODULE | HL_SYMD_DIFFERS)
+enum { MAX_ERRNO = 4095 };
 
 struct hl_symd {
 	struct hl_symd_transport transport;
 	struct hl_str payload; /* of the last reply */
+	struct hl_str brief;   /* queries, shortened */
 	uint64_t unanswered, parsed, restored;
 	struct hl_symd_content *contents; /* by number of file */
 	size_t n_contents, cap_contents;
@@ -65,6 +63,7 @@ void hl_symd_free(struct hl_symd *symd)
 	if (symd->transport.free)
 		symd->transport.free(symd->transport.ctx);
 	hl_str_done(&symd->payload);
+	hl_str_done(&symd->brief);
 	free(symd->contents);
 	free(symd);
 }
@@ -295,117 +294,63 @@ int hl_symd_add_map(struct hl_symd *symd, uint32_t process, int fd, const struct
 	return 0;
 }
 
-/* Moves the string at @offset from the payload's to the caller's numbering; false if it lies outside. */
-static bool rebase(uint32_t *offset, uint32_t len, size_t first, size_t payload_len, size_t base)
+/* How many of the first ones of @queries ask for functions only. */
+static size_t count_brief(const struct hl_symd_query *queries, size_t n, uint32_t flags)
 {
-	if (len == 0) {
-		*offset = 0;
-		return true;
-	}
-	if (len > MAX_STRING || *offset < first || *offset > payload_len || len > payload_len - *offset)
-		return false;
-	*offset = (uint32_t)(*offset - first + base);
-	return true;
+	size_t i = 0;
+
+	if (flags & (HL_SYMD_WANT_INLINES | HL_SYMD_WANT_LINES))
+		return 0;
+	while (i < n && !(queries[i].flags & (HL_SYMD_WANT_TEXT | HL_SYMD_SW_CLOCK)))
+		i++;
+	return i;
 }
 
-static bool take_answer(struct hl_symd_answer *a, size_t first, size_t payload_len, size_t base)
+/* What @queries ask, in short. NULL: no memory. Lives until the next call of this. */
+static const void *shorten(struct hl_symd *symd, const struct hl_symd_query *queries, size_t n)
 {
-	if (!rebase(&a->name, a->name_len, first, payload_len, base) ||
-	    !rebase(&a->text, a->text_len, first, payload_len, base) ||
-	    !rebase(&a->module, a->module_len, first, payload_len, base) ||
-	    !rebase(&a->file, a->file_len, first, payload_len, base))
-		return false;
-	return (a->flags & ~KNOWN_FLAGS) == 0 && a->insn_class <= MAX_CLASS && a->insn_len <= MAX_INSN &&
-	       !(a->flags & HL_SYMD_NAMED) == !a->name_len && !(a->flags & HL_SYMD_MODULE) == !a->module_len;
-}
+	struct hl_symd_brief_query *brief;
 
-/*
- * What was inlined in @n answers, in order, stands behind them: how much that is. The numbers of the first ones
- * become those of the caller, who has @base already. False if they do not follow each other.
- */
-static bool count_inlined(struct hl_symd_answer *answers, size_t n, size_t base, size_t *ret)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		struct hl_symd_answer *a = &answers[i];
-
-		if (a->n_inlined > HL_SYMD_INLINED_MAX || a->first_inlined != (a->n_inlined ? count : 0))
-			return false;
-		a->first_inlined = a->n_inlined ? (uint32_t)(base + count) : 0;
-		count += a->n_inlined;
-	}
-	*ret = count;
-	return true;
-}
-
-static int take_inlined(const struct hl_str *payload, size_t at, size_t n, struct hl_symd_answers *ret,
-			struct hl_err *err)
-{
-	size_t first = at + n * sizeof(*ret->inlined);
-	struct hl_symd_inlined *inlined;
-	int r = hl_grow(&ret->inlined, &ret->inlined_cap, ret->n_inlined + n, sizeof(*ret->inlined),
-			UINT32_MAX);
-
-	if (r < 0)
-		return hl_err_errno(err, r, "no room for symd's answers");
-	if (n)
-		memcpy(&ret->inlined[ret->n_inlined], payload->data + at, n * sizeof(*inlined));
-	for (size_t i = 0; i < n; i++) {
-		inlined = &ret->inlined[ret->n_inlined + i];
-		if (!rebase(&inlined->name, inlined->name_len, first, payload->len, ret->strings_len) ||
-		    !rebase(&inlined->file, inlined->file_len, first, payload->len, ret->strings_len))
-			return hl_err_set(err, -EPROTO, "symd's inlined function %zu is damaged", i);
-	}
-	return 0;
-}
-
-/* Appends the @n answers of the last reply to @ret. */
-static int take_answers(struct hl_symd *symd, size_t n, struct hl_symd_answers *ret, struct hl_err *err)
-{
-	size_t first = n * sizeof(struct hl_symd_answer), n_inlined = 0, more, i;
-	const struct hl_str *payload = &symd->payload;
-	int r;
-
-	if (payload->len < first)
-		return hl_err_set(err, -EPROTO, "symd sent %zu bytes for %zu answers", payload->len, n);
-	memcpy(&ret->items[ret->n], payload->data, first);
-	if (!count_inlined(&ret->items[ret->n], n, ret->n_inlined, &n_inlined) ||
-	    (payload->len - first) / sizeof(*ret->inlined) < n_inlined)
-		return hl_err_set(err, -EPROTO, "symd's inlined functions do not add up");
-	r = take_inlined(payload, first, n_inlined, ret, err);
-	if (r < 0)
-		return r;
-	first += n_inlined * sizeof(*ret->inlined);
-	more = payload->len - first;
-	r = hl_grow(&ret->strings, &ret->strings_cap, ret->strings_len + more, 1, UINT32_MAX);
-	if (r < 0)
-		return hl_err_errno(err, r, "no room for symd's answers");
-	for (i = 0; i < n; i++)
-		if (!take_answer(&ret->items[ret->n + i], first, payload->len, ret->strings_len))
-			return hl_err_set(err, -EPROTO, "symd's answer %zu is damaged", i);
-	if (more)
-		memcpy(ret->strings + ret->strings_len, payload->data + first, more);
-	ret->strings_len += more;
-	ret->n_inlined += n_inlined;
-	ret->n += n;
-	return 0;
+	hl_str_clear(&symd->brief);
+	brief = (struct hl_symd_brief_query *)(void *)hl_str_extend(&symd->brief, n * sizeof(*brief));
+	for (size_t i = 0; brief && i < n; i++)
+		brief[i] = (struct hl_symd_brief_query){ queries[i].where, queries[i].file, queries[i].place,
+							 0 };
+	return brief;
 }
 
 int hl_symd_ask(struct hl_symd *symd, const struct hl_symd_query *queries, size_t n, uint32_t flags,
 		struct hl_symd_answers *ret, struct hl_err *err)
 {
-	struct hl_symd_request request = {
-		.type = HL_SYMD_RESOLVE, .count = (uint32_t)n, .flags = flags, .length = n * sizeof(*queries)
-	};
+	bool brief = flags & HL_SYMD_BRIEF;
+	const void *payload = brief ? shorten(symd, queries, n) : queries;
+	struct hl_symd_request request = { .type = HL_SYMD_RESOLVE, .count = (uint32_t)n, .flags = flags };
 	struct hl_symd_reply reply = { 0 };
-	int r = call(symd, &request, queries, -1, &reply, err);
+	int r;
 
+	if (!payload)
+		return hl_err_errno(err, -ENOMEM, "no room for %zu queries", n);
+	request.length = n * hl_symd_query_size(&request);
+	r = call(symd, &request, payload, -1, &reply, err);
 	if (r == 0 && reply.count != n)
 		r = hl_err_set(err, -EPROTO, "symd answered %u of %zu queries", reply.count, n);
 	if (r == 0)
-		r = take_answers(symd, n, ret, err);
+		r = hl_symd_take_answers(&symd->payload, n, brief, ret, err);
 	return hl_symd_checked(symd, r);
+}
+
+/* As many of the first queries as go into one request, all of a kind; says in *@flags of which. */
+static size_t choose_batch(const struct hl_symd_query *queries, size_t n, uint32_t *flags)
+{
+	size_t most = n < HL_SYMD_QUERIES_MAX ? n : HL_SYMD_QUERIES_MAX;
+	size_t brief = count_brief(queries, n < HL_SYMD_BRIEF_MAX ? n : HL_SYMD_BRIEF_MAX, *flags);
+
+	*flags &= ~HL_SYMD_BRIEF;
+	/* Not for a few, of which each change of the kind would make a request. */
+	if (brief < most)
+		return most;
+	*flags |= HL_SYMD_BRIEF;
+	return brief;
 }
 
 void hl_symd_leave_unanswered(struct hl_symd *symd, const struct hl_symd_query *query,
@@ -430,7 +375,7 @@ int hl_symd_resolve(struct hl_symd *symd, const struct hl_symd_query *queries, s
 	if (r < 0)
 		return hl_err_errno(err, r, "no room for %zu answers", n);
 	for (i = 0; i < n && r == 0; i += here) {
-		here = n - i < HL_SYMD_QUERIES_MAX ? n - i : HL_SYMD_QUERIES_MAX;
+		here = choose_batch(queries + i, n - i, &flags);
 		r = hl_symd_ask(symd, queries + i, here, flags, ret, err);
 		/* A transport that says whom it trusts has another server by now. */
 		if (r < 0 && symd->transport.distrust)
@@ -439,12 +384,4 @@ int hl_symd_resolve(struct hl_symd *symd, const struct hl_symd_query *queries, s
 	if (r < 0)
 		ret->n = ret->n_inlined = ret->strings_len = 0;
 	return r;
-}
-
-void hl_symd_answers_done(struct hl_symd_answers *answers)
-{
-	free(answers->items);
-	free(answers->inlined);
-	free(answers->strings);
-	*answers = (struct hl_symd_answers){ 0 };
 }

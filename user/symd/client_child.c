@@ -160,9 +160,11 @@ static int write_all(int fd, const char *bytes, size_t len)
 	return 0;
 }
 
-/* Copies @len bytes of the buffer. What the child changes afterwards changes nothing here. */
-static int read_payload(const struct hl_symd_child *child, size_t len, struct hl_str *ret, struct hl_err *err)
+/* Copies the payload out of the buffer. What the child changes afterwards changes nothing here. */
+static int read_payload(const struct hl_symd_child *child, const struct hl_wire_reply *reply,
+			struct hl_str *ret, struct hl_err *err)
 {
+	size_t len = reply->reply.length;
 	char *bytes;
 	ssize_t n;
 
@@ -171,7 +173,7 @@ static int read_payload(const struct hl_symd_child *child, size_t len, struct hl
 	if (!bytes)
 		return hl_err_errno(err, -ENOMEM, "no room for its answer");
 	for (size_t done = 0; done < len; done += (size_t)n) {
-		n = pread(child->buffer, bytes + done, len - done, (off_t)done);
+		n = pread(child->buffer, bytes + done, len - done, (off_t)(reply->at + done));
 		if (n <= 0)
 			return hl_err_errno(err, n < 0 ? -errno : -EIO, "cannot read its answer");
 	}
@@ -217,10 +219,11 @@ int hl_symd_child_call(struct hl_symd_child *child, const struct hl_symd_request
 	r = exchange(child, request, payload, fd, &reply, err);
 	if (r < 0)
 		return r;
-	if (reply.kind != HL_WIRE_REPLY || reply.reply.length > child->buffer_size)
+	if (reply.kind != HL_WIRE_REPLY || reply.at > child->buffer_size ||
+	    reply.reply.length > child->buffer_size - reply.at)
 		return hl_err_set(err, -EPROTO, "its answer of %llu bytes is damaged",
 				  (unsigned long long)reply.reply.length);
-	r = read_payload(child, reply.reply.length, ret_payload, err);
+	r = read_payload(child, &reply, ret_payload, err);
 	if (r == 0 && child->buffer_size > HL_WIRE_BUFFER_SIZE)
 		r = give_buffer(child, 0, err);
 	if (r == 0)

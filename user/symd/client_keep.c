@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/mem.h"
+#include "symd/wire.h"
 
 /*
  * Each kept request holds a descriptor beside the caller's own. Files that fail are few; a host full of them makes
@@ -58,6 +59,15 @@ struct hl_symd_subject hl_symd_subject_of(const struct hl_symd_request *request)
 	default:
 		return (struct hl_symd_subject){ HL_SYMD_FILE, request->file };
 	}
+}
+
+struct hl_symd_subject hl_symd_query_subject(const struct hl_symd_request *request, const void *payload,
+					     uint32_t i)
+{
+	struct hl_symd_brief_query query;
+
+	memcpy(&query, (const char *)payload + i * hl_symd_query_size(request), sizeof(query));
+	return (struct hl_symd_subject){ query.place, query.file };
 }
 
 bool hl_symd_is_same_subject(struct hl_symd_subject a, struct hl_symd_subject b)
@@ -196,18 +206,19 @@ static bool is_wanted(const struct hl_symd_kept *kept, const struct hl_symd_requ
 		      const void *payload)
 {
 	const struct deed deed = { request, payload };
-	const struct hl_symd_query *queries = payload;
-	struct hl_symd_subject subject;
+	struct hl_symd_subject subject, query;
 
 	if (request->type == HL_SYMD_UNWIND || is_replaced(kept, &deed))
 		return false;
 	subject = hl_symd_subject_of(&kept->request);
 	if (request->type != HL_SYMD_RESOLVE || subject.place == HL_SYMD_KERNEL)
 		return subject.place == HL_SYMD_KERNEL || is_about(kept, hl_symd_subject_of(request));
-	for (uint32_t i = 0; i < request->count; i++)
-		if ((queries[i].place == subject.place && queries[i].file == subject.number) ||
-		    (queries[i].place == HL_SYMD_KERNEL && is_kernel_file(subject)))
+	for (uint32_t i = 0; i < request->count; i++) {
+		query = hl_symd_query_subject(request, payload, i);
+		if ((query.place == subject.place && query.number == subject.number) ||
+		    (query.place == HL_SYMD_KERNEL && is_kernel_file(subject)))
 			return true;
+	}
 	return false;
 }
 

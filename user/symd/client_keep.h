@@ -22,6 +22,9 @@ struct hl_symd_subject {
 	uint32_t number;
 };
 struct hl_symd_subject hl_symd_subject_of(const struct hl_symd_request *request); /* not of RESOLVE */
+/* Of query @i of RESOLVE; @payload holds them. */
+struct hl_symd_subject hl_symd_query_subject(const struct hl_symd_request *request, const void *payload,
+					     uint32_t i);
 bool hl_symd_is_same_subject(struct hl_symd_subject a, struct hl_symd_subject b);
 
 struct hl_symd_failing {

@@ -48,17 +48,19 @@ struct errand {
 static struct errand make_errand(const struct hl_symd_request *request, const void *payload, int fd)
 {
 	struct errand e = { .request = request, .payload = payload, .fd = fd };
-	const struct hl_symd_query *queries = payload;
 
 	if (request->type != HL_SYMD_RESOLVE) {
 		e.subject = hl_symd_subject_of(request);
 		return e;
 	}
 	if (request->count)
-		e.subject = (struct hl_symd_subject){ queries->place, queries->file };
+		e.subject = hl_symd_query_subject(request, payload, 0);
 	/* Each batch goes through this loop. */
-	for (uint32_t i = 1; i < request->count && !e.is_several; i++)
-		e.is_several = queries[i].place != queries->place || queries[i].file != queries->file;
+	for (uint32_t i = 1; i < request->count && !e.is_several; i++) {
+		struct hl_symd_subject other = hl_symd_query_subject(request, payload, i);
+
+		e.is_several = other.place != e.subject.place || other.number != e.subject.number;
+	}
 	return e;
 }
 

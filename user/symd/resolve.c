@@ -31,7 +31,7 @@ struct seen {
 struct batch {
 	struct hl_symd_sources *sources;
 	struct hl_str *payload;
-	bool intel, inlines, lines; /* what is wanted */
+	bool intel, inlines, lines, brief; /* what is wanted */
 	struct hl_index index;
 	struct seen *seen;
 	size_t n_seen, cap_seen;
@@ -356,33 +356,6 @@ static int decode_answer(struct batch *b, const struct place *place, const struc
 	return r;
 }
 
-/*
- * A software clock's interrupt that was due while interrupts were off comes when they are on again: behind
- * popf, or behind sti, or, since sti holds interrupts off for one instruction more, behind that one.
- */
-static bool irqs_were_off(struct batch *b, const struct hl_symd_query *query)
-{
-	enum { POPF = 0x9d, STI = 0xfb };
-	const uint8_t *end = query->before + sizeof(query->before);
-	struct hl_decoder *decoder;
-	struct hl_insn insn;
-	size_t k;
-
-	if (!(query->flags & HL_SYMD_SW_CLOCK) || query->before_len != sizeof(query->before))
-		return false;
-	if (end[-1] == POPF || end[-1] == STI)
-		return true;
-	decoder = get_decoder(b, false);
-	for (k = 1; decoder && k < sizeof(query->before); k++) {
-		if (end[-1 - (long)k] != STI)
-			continue;
-		hl_decoder_decode(decoder, end - k, k, 0, &insn);
-		if (!insn.undecoded && insn.length == k)
-			return true;
-	}
-	return false;
-}
-
 static struct place find_place(struct batch *b, const struct hl_symd_query *query,
 			       struct hl_symd_answer *answer)
 {
@@ -425,7 +398,7 @@ static int answer_one(struct batch *b, const struct hl_symd_query *query, struct
 	if (r == 0 && (query->flags & HL_SYMD_WANT_TEXT))
 		r = decode_answer(b, &place, query, answer);
 	if (query->place == HL_SYMD_KERNEL && (query->flags & HL_SYMD_SW_CLOCK) &&
-	    (irqs_were_off(b, query) ||
+	    (hl_symd_irqs_were_off(query, get_decoder(b, false)) ||
 	     (answer->name_len && hl_symd_enables_irqs(b->payload->data + answer->name, answer->name_len))))
 		answer->flags |= HL_SYMD_IRQS_OFF;
 	return r < 0 ? r : hl_str_status(b->payload);
@@ -460,29 +433,62 @@ static int insert_inlined(struct batch *b, size_t n)
 	return 0;
 }
 
+static void read_query(const struct batch *b, const void *bytes, size_t i, struct hl_symd_query *ret)
+{
+	struct hl_symd_brief_query brief;
+
+	if (!b->brief) {
+		memcpy(ret, (const char *)bytes + i * sizeof(*ret), sizeof(*ret));
+		return;
+	}
+	memcpy(&brief, (const char *)bytes + i * sizeof(brief), sizeof(brief));
+	*ret = (struct hl_symd_query){ .where = brief.where, .file = brief.file, .place = brief.place };
+}
+
+static void write_answer(const struct batch *b, size_t i, const struct hl_symd_answer *answer)
+{
+	const struct hl_symd_brief brief = { .address = answer->address,
+					     .function = answer->function,
+					     .size = answer->size,
+					     .name = answer->name,
+					     .name_len = answer->name_len,
+					     .module = answer->module,
+					     .module_len = answer->module_len,
+					     .flags = answer->flags };
+
+	if (b->brief)
+		memcpy(b->payload->data + i * sizeof(brief), &brief, sizeof(brief));
+	else
+		memcpy(b->payload->data + i * sizeof(*answer), answer, sizeof(*answer));
+}
+
 int hl_symd_resolve_all(struct hl_symd_sources *sources, const void *bytes, size_t n, uint32_t flags,
 			struct hl_str *ret_payload)
 {
+	const bool brief = flags & HL_SYMD_BRIEF;
 	struct batch b = { .sources = sources,
 			   .payload = ret_payload,
 			   .intel = flags & HL_SYMD_INTEL,
-			   .inlines = flags & HL_SYMD_WANT_INLINES,
-			   .lines = flags & HL_SYMD_WANT_LINES };
-	struct hl_symd_answer answer = { 0 };
+			   .inlines = flags & HL_SYMD_WANT_INLINES && !brief,
+			   .lines = flags & HL_SYMD_WANT_LINES && !brief,
+			   .brief = brief };
+	size_t size = n * (brief ? sizeof(struct hl_symd_brief) : sizeof(struct hl_symd_answer));
+	struct hl_symd_answer answer;
 	struct hl_symd_query query;
-	size_t i;
+	char *answers;
 	int r;
 
 	hl_str_clear(ret_payload);
-	for (i = 0; i < n; i++)
-		hl_str_add(ret_payload, &answer, sizeof(answer));
+	answers = hl_str_extend(ret_payload, size);
+	if (answers)
+		memset(answers, 0, size);
 	r = hl_str_status(ret_payload);
-	for (i = 0; i < n && r == 0; i++) {
-		memcpy(&query, (const char *)bytes + i * sizeof(query), sizeof(query));
+	for (size_t i = 0; i < n && r == 0; i++) {
+		read_query(&b, bytes, i, &query);
 		answer = (struct hl_symd_answer){ 0 };
 		r = answer_one(&b, &query, &answer);
 		if (r == 0)
-			memcpy(ret_payload->data + i * sizeof(answer), &answer, sizeof(answer));
+			write_answer(&b, i, &answer);
 	}
 	if (r == 0)
 		r = insert_inlined(&b, n);

@@ -19,6 +19,7 @@
 #include "symd/list.h"
 #include "symd/maps.h"
 #include "symd/resolve.h"
+#include "symd/wire.h"
 #include "unwind/unwind.h"
 
 struct hl_symd_server {
@@ -161,7 +162,9 @@ static int add_map(struct hl_symd_server *server, uint32_t process, const void *
 static int resolve(struct hl_symd_server *server, const struct hl_symd_request *request, const void *payload,
 		   size_t len, struct hl_str *ret_payload, struct hl_err *err)
 {
-	if (request->count > HL_SYMD_QUERIES_MAX || len != request->count * sizeof(struct hl_symd_query))
+	uint32_t most = request->flags & HL_SYMD_BRIEF ? HL_SYMD_BRIEF_MAX : HL_SYMD_QUERIES_MAX;
+
+	if (request->count > most || len != request->count * hl_symd_query_size(request))
 		return hl_err_set(err, -EINVAL, "a request with %u queries has %zu bytes", request->count,
 				  len);
 	if (hl_symd_resolve_all(&server->sources, payload, request->count, request->flags, ret_payload) < 0)

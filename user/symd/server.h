@@ -10,8 +10,12 @@ struct hl_err;
 struct hl_str;
 struct hl_symd_server;
 
-/* At most this many queries in one request, so that a reply stays below 40 MB. */
+/*
+ * At most this many queries in one request, so that a reply stays below 40 MB, and below 130 MB if they are
+ * brief ones; the longest names of all are taken for that.
+ */
 #define HL_SYMD_QUERIES_MAX 4096
+#define HL_SYMD_BRIEF_MAX   16384
 
 /*
  * The side of symd that parses. It holds at most 512 descriptors; of the files used least recently, names

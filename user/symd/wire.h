@@ -12,6 +12,8 @@
  * already copied and checked. No descriptor travels from the child to the parent.
  */
 
+#include <stddef.h>
+
 #include <hotleaf/symd.h>
 
 enum {
@@ -19,6 +21,13 @@ enum {
 	HL_WIRE_BUFFER_SIZE = 4 << 20 /* of the usual buffer, of which pages that are not used cost nothing */
 };
 #define HL_WIRE_PAYLOAD_MAX (UINT64_C(1) << 30)
+
+/* Bytes of one query of @request: of RESOLVE. What it is about stands in the same place in both kinds. */
+static inline size_t hl_symd_query_size(const struct hl_symd_request *request)
+{
+	return request->flags & HL_SYMD_BRIEF ? sizeof(struct hl_symd_brief_query)
+					      : sizeof(struct hl_symd_query);
+}
 
 enum hl_wire_kind {
 	HL_WIRE_HELLO = 1, /* the first message: `version` and `guards` */
@@ -30,7 +39,7 @@ struct hl_wire_reply {
 	__u32 kind;    /* enum hl_wire_kind */
 	__u32 version; /* HL_SYMD_VERSION */
 	__u32 guards;  /* HL_GUARD_* that stand */
-	__u32 reserved;
+	__u32 at;      /* where in the buffer the payload begins */
 	struct hl_symd_reply reply;
 };
 
