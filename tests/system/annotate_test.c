@@ -182,6 +182,34 @@ HL_TEST_TIMEOUT(a_saved_profile_and_what_became_of_the_file, 120)
 	free(kept);
 }
 
+/* What the first look made of a file, with its debug file beside it, is what the second one is made of. */
+HL_TEST_TIMEOUT(a_second_look_parses_nothing, 120)
+{
+	static const char said[] = "files of the profile: parsed 0 times, taken from the cache 3 times";
+	const char *program, *text;
+	char profile[200], command[700], *first;
+
+	need_root();
+	program = build("work", work_source, "-Wl,--build-id");
+	must("objcopy --only-keep-debug %s %swork.debug && strip %s && objcopy "
+	     "--add-gnu-debuglink=%swork.debug %s",
+	     program, test_dir(), program, test_dir(), program);
+	(void)snprintf(profile, sizeof(profile), "%sp.pb.gz", test_dir());
+	must("%s record --cache=none -F 999 -d 2 -o %s -- %s 60", hotleaf(), profile, program);
+	/* A file that has only just been written is not believed to stay as it is. */
+	must("sleep 3");
+	(void)snprintf(command, sizeof(command),
+		       "HOTLEAF_DEBUG=symbol %s annotate --cache=%scache --lines work %s", hotleaf(),
+		       test_dir(), profile);
+	first = strdup(output_of(NULL, "%s", command));
+	CHECK(!strstr(first, said));
+	has(first, "  work.c:8\n");
+	text = output_of(NULL, "%s", command);
+	has(text, said);
+	has(text, "  work.c:8\n");
+	free(first);
+}
+
 /* Code made at run time: it is in no file. */
 static const char jit_source[] =
 	"#include \"work.h\"\n"

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "command/command.h"
@@ -20,6 +21,7 @@
 #include "render/listing.h"
 #include "render/listing_page.h"
 #include "symd/client.h"
+#include "symd/client_cache.h"
 
 enum { HEADER_COLUMNS = 110, MOST_CANDIDATES = 30, DEBUG_MB = 1024 };
 
@@ -46,6 +48,7 @@ struct source {
 	struct hl_recording *recording;
 	struct hl_profile *imported;
 	struct hl_symd *own_symd;
+	struct hl_cache *cache; /* NULL: none */
 	const struct hl_profile *profile;
 	struct hl_symd *symd;
 	struct hl_living_code living; /* of a recording */
@@ -53,9 +56,18 @@ struct source {
 
 static void source_done(struct source *source)
 {
+	struct hl_symd_stats stats;
+
 	hl_recording_free(source->recording);
+
+	if (source->own_symd) {
+		hl_symd_stats(source->own_symd, &stats);
+		hl_debug("symbol", "files of the profile: parsed %llu times, taken from the cache %llu times",
+			 (unsigned long long)stats.parsed, (unsigned long long)stats.restored);
+	}
 	hl_profile_free(source->imported);
 	hl_symd_free(source->own_symd);
+	hl_cache_close(source->cache);
 }
 
 static int record_source(struct source *source, const struct annotate *config, char **command,
@@ -76,12 +88,17 @@ static int record_source(struct source *source, const struct annotate *config, c
 	return 0;
 }
 
-static int import_source(struct source *source, const char *path, struct hl_err *err)
+static int import_source(struct source *source, const struct annotate *config, const char *path,
+			 struct hl_err *err)
 {
 	int code = hl_import_pprof(path, &source->imported, err);
+	struct hl_err why = { "" };
 
 	if (code)
 		return code;
+	/* All is read anew then. */
+	if (hl_recording_open_cache(&config->recording, &source->cache, &why))
+		hl_debug("symbol", "no cache: %s", why.text);
 	source->own_symd = hl_symd_new(err);
 	if (!source->own_symd)
 		return -ENOMEM;
@@ -279,7 +296,7 @@ static int write_matches(const struct source *source, const struct annotate *con
 			 const struct matches *m, FILE *out, size_t *ret, struct hl_err *err)
 {
 	_cleanup_(hl_listings_freep) struct hl_listings *listings =
-		hl_listings_new(source->profile, source->symd, source->recording != NULL,
+		hl_listings_new(source->profile, source->symd, source->cache, source->recording != NULL,
 				source->recording ? &source->living : NULL,
 				(config->recording.syntax == HL_SYNTAX_INTEL ? HL_SYMD_INTEL : 0) |
 					(config->lines ? HL_SYMD_WANT_LINES : 0));
@@ -353,8 +370,8 @@ static int annotate_to(const struct annotate *config, const char *text, const ch
 {
 	_cleanup_(source_done) struct source source = { 0 };
 	FILE *out = hl_output_stream(output);
-	int code =
-		profile ? import_source(&source, profile, err) : record_source(&source, config, command, err);
+	int code = profile ? import_source(&source, config, profile, err)
+			   : record_source(&source, config, command, err);
 
 	if (!code)
 		code = config->output && hl_ends_with(config->output, ".html")

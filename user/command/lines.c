@@ -242,6 +242,16 @@ void hl_lines_read(struct hl_symd *symd, struct hl_cache *cache, struct hl_reach
 	}
 }
 
+void hl_lines_read_file(struct hl_symd *symd, struct hl_cache *cache, struct hl_reach *reach,
+			const struct hl_open_file *file, uint32_t id, uint64_t memory, uint32_t time_ms,
+			struct hl_lines_counts *counts)
+{
+	_cleanup_close_ int own_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct reader reader = { symd, cache, reach, own_root, file, id, memory, counts };
+
+	read_one(&reader, time_ms);
+}
+
 void hl_lines_append(struct hl_str *out, const char *path, size_t len, uint32_t line)
 {
 	if (len == 0)

@@ -11,6 +11,7 @@
 struct hl_cache;
 struct hl_reach;
 struct hl_files;
+struct hl_open_file;
 struct hl_str;
 struct hl_symd;
 
@@ -42,6 +43,11 @@ struct hl_lines_counts {
 void hl_lines_read(struct hl_symd *symd, struct hl_cache *cache, struct hl_reach *reach,
 		   const struct hl_files *opened, struct hl_lines_file *files, size_t n, uint64_t memory,
 		   struct hl_lines_counts *counts);
+
+/* The same for @file alone, which @symd knows as @id, within @time_ms. */
+void hl_lines_read_file(struct hl_symd *symd, struct hl_cache *cache, struct hl_reach *reach,
+			const struct hl_open_file *file, uint32_t id, uint64_t memory, uint32_t time_ms,
+			struct hl_lines_counts *counts);
 
 /* Appends " at FILE:LINE", with the base name of @path; nothing if @len is 0. */
 void hl_lines_append(struct hl_str *out, const char *path, size_t len, uint32_t line);

@@ -11,14 +11,19 @@
 #include "base/cleanup.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "command/debugfiles.h"
+#include "command/lines.h"
 #include "command/living_code.h"
+#include "process/files.h"
 #include "process/proc.h"
 #include "profile/hot.h"
 #include "profile/listing.h"
 #include "profile/profile.h"
 #include "symd/client.h"
+#include "symd/client_cached.h"
 
-enum { MOST_PARTS = 64 };
+enum { MOST_PARTS = 64, LINES_MS = 10000 };
+#define LINES_MEMORY (UINT64_C(1) << 30)
 
 /* A file of the profile that was looked for. */
 struct tried {
@@ -30,6 +35,7 @@ struct tried {
 struct hl_listings {
 	const struct hl_profile *profile;
 	struct hl_symd *symd;
+	struct hl_cache *cache;
 	bool opened;
 	const struct hl_living_code *living;
 	uint32_t flags; /* HL_SYMD_* of listings */
@@ -41,15 +47,19 @@ struct hl_listings {
 	struct hl_err reason;
 };
 
-struct hl_listings *hl_listings_new(const struct hl_profile *profile, struct hl_symd *symd, bool opened,
-				    const struct hl_living_code *living, uint32_t flags)
+struct hl_listings *hl_listings_new(const struct hl_profile *profile, struct hl_symd *symd,
+				    struct hl_cache *cache, bool opened, const struct hl_living_code *living,
+				    uint32_t flags)
 {
 	struct hl_listings *l = calloc(1, sizeof(*l));
 
 	if (l)
-		*l = (struct hl_listings){
-			.profile = profile, .symd = symd, .opened = opened, .living = living, .flags = flags
-		};
+		*l = (struct hl_listings){ .profile = profile,
+					   .symd = symd,
+					   .cache = cache,
+					   .opened = opened,
+					   .living = living,
+					   .flags = flags };
 	return l;
 }
 
@@ -74,13 +84,30 @@ void hl_listings_free(struct hl_listings *l)
 
 /* ---- files ---------------------------------------------------------------------------------------------- */
 
+/* What else is known of a file: names of its debug file, and lines. Without them the listing is good all the same. */
+static void add_debug(struct hl_listings *l, const struct hl_binary *binary, const char *path, int fd,
+		      const struct hl_symd_file *about)
+{
+	/* Only read. */
+	const struct hl_open_file file = {
+		.state = HL_FILE_OPEN, .fd = fd, .root = -1, .has_path = true, .path = (char *)path
+	};
+	struct hl_debug_counts debug = { 0 };
+	struct hl_debug_lacks lacks = { 0 };
+	struct hl_lines_counts lines = { 0 };
+
+	(void)hl_debug_file_add(l->symd, l->cache, NULL, binary->number, about, &file, &lacks, &debug);
+	free(lacks.items);
+	if (l->flags & HL_SYMD_WANT_LINES)
+		hl_lines_read_file(l->symd, l->cache, NULL, &file, binary->number, LINES_MEMORY, LINES_MS,
+				   &lines);
+}
+
 static void open_file(struct hl_listings *l, const struct hl_binary *binary, const char *path,
 		      struct tried *ret)
 {
 	_cleanup_close_ int path_fd = path[0] == '/' ? open(path, O_PATH | O_CLOEXEC) : -1;
 	_cleanup_close_ int fd = -1;
-	const struct hl_symd_lines_limits limits = { .memory = UINT64_C(1) << 30, .time_ms = 10000 };
-	struct hl_symd_lines lines;
 	struct hl_symd_file about;
 	struct hl_err err = { "" };
 	struct stat st;
@@ -91,16 +118,15 @@ static void open_file(struct hl_listings *l, const struct hl_binary *binary, con
 		(void)snprintf(ret->why, sizeof(ret->why), "the file is not there any more");
 		return;
 	}
-	if (hl_symd_add_file(l->symd, binary->number, fd, &about, &err) < 0) {
+	if (hl_symd_add_file_cached(l->symd, l->cache, binary->number, fd, &about, &err) < 0) {
 		(void)snprintf(ret->why, sizeof(ret->why), "%.190s", err.text);
 		return;
 	}
-	/* Without lines the listing is good all the same. */
-	if (l->flags & HL_SYMD_WANT_LINES)
-		(void)hl_symd_lines(l->symd, binary->number, fd, &limits, &lines, NULL, NULL);
 	ret->good = about.build_id_len == binary->build_id_len &&
 		    memcmp(about.build_id, binary->build_id, binary->build_id_len) == 0;
-	if (!ret->good)
+	if (ret->good)
+		add_debug(l, binary, path, fd, &about);
+	else
 		(void)snprintf(ret->why, sizeof(ret->why), "the file of that name is another build now");
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 
+struct hl_cache;
 struct hl_hot;
 struct hl_listing;
 struct hl_living_code;
@@ -21,11 +22,12 @@ struct hl_listings;
 /*
  * @opened: the files of @profile are known to @symd already, as hl_binary.number; else they are opened by their
  * paths when they are needed, and used only if their build-id is the sampled file's. @flags:
- * HL_SYMD_INTEL, HL_SYMD_WANT_LINES. @living: code in no file, NULL if there is none. All stay the caller's.
- * NULL without memory. hl_listings_free() accepts NULL.
+ * HL_SYMD_INTEL, HL_SYMD_WANT_LINES. @living: code in no file, NULL if there is none. @cache: of what was made of
+ * files that are opened, or NULL. All stay the caller's. NULL without memory. hl_listings_free() accepts NULL.
  */
-struct hl_listings *hl_listings_new(const struct hl_profile *profile, struct hl_symd *symd, bool opened,
-				    const struct hl_living_code *living, uint32_t flags);
+struct hl_listings *hl_listings_new(const struct hl_profile *profile, struct hl_symd *symd,
+				    struct hl_cache *cache, bool opened, const struct hl_living_code *living,
+				    uint32_t flags);
 void hl_listings_free(struct hl_listings *listings);
 
 /*
