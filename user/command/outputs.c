@@ -222,6 +222,14 @@ static int write_content(struct hl_outputs *outputs, const struct content *conte
 	return code;
 }
 
+bool hl_outputs_have(const struct hl_outputs *outputs, const struct hl_writer *writer)
+{
+	for (size_t i = 0; i < outputs->n; i++)
+		if (outputs->items[i].writer == writer)
+			return true;
+	return false;
+}
+
 bool hl_outputs_want_details(const struct hl_outputs *outputs)
 {
 	for (size_t i = 0; i < outputs->n; i++)

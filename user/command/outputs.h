@@ -13,6 +13,7 @@
 struct hl_diff;
 struct hl_profile;
 struct hl_render_options;
+struct hl_writer;
 
 /* The files that a profile is written to: opened before the work, so that a bad name fails at once. */
 struct hl_outputs;
@@ -32,6 +33,8 @@ int hl_outputs_open_diff(const struct hl_words *paths, const char *format, struc
 int hl_outputs_write_diff(struct hl_outputs *outputs, const struct hl_diff *diff,
 			  const struct hl_render_options *options, struct hl_err *err);
 
+/* Whether one of them is in the format of @writer. */
+bool hl_outputs_have(const struct hl_outputs *outputs, const struct hl_writer *writer);
 /* Whether one of them is of a format that a detailed profile is better for. */
 bool hl_outputs_want_details(const struct hl_outputs *outputs);
 

@@ -6,13 +6,14 @@
 #include "command/command.h"
 #include "command/outputs.h"
 #include "command/recording.h"
+#include "command/sorting.h"
 #include "render/render.h"
 
 struct record {
 	struct hl_recording_options recording;
 	const char *format;
 	struct hl_words outputs;
-	struct hl_words leaf;
+	struct hl_words leaf, sort;
 	bool pprof_insn;
 };
 
@@ -33,6 +34,7 @@ static const struct hl_option options[] = {
 	  .help = "what stacks end in; several make tiers, as loop,line,insn: the innermost loop, in it the "
 		  "source line, in it the instruction" },
 	HL_SELECTION_BY(struct record, recording.by, "process"),
+	HL_SORT_ROW(struct record, sort, NULL),
 	{ "inlines", 0, HL_FLAG(struct record, recording.inlines),
 	  .help = "inlined functions are frames of their own, by debug information, read when recording "
 		  "ends" },
@@ -57,14 +59,20 @@ static bool has_word(const struct hl_words *words, const char *word)
 	return false;
 }
 
-static int record_to(struct hl_outputs *outputs, struct record *config, char **command, struct hl_err *err)
+static int record_to(struct hl_outputs *outputs, struct record *config, const struct hl_sort *sort,
+		     char **command, struct hl_err *err)
 {
-	const struct hl_render_options render = { .instruction_lines = config->pprof_insn };
+	const struct hl_render_options render = { .instruction_lines = config->pprof_insn,
+						  .sorting = &sort->sorting };
 	struct hl_recording *recording = NULL;
 	struct hl_session_times times;
 	int code;
 
 	config->recording.elsewhere = hl_outputs_lie_elsewhere(outputs);
+	if (sort->by.n) {
+		config->recording.by = sort->by;
+		config->recording.flat = true;
+	}
 	config->recording.detailed = hl_outputs_want_details(outputs);
 	config->recording.no_instructions = !has_word(&config->leaf, "insn");
 	config->recording.loops = has_word(&config->leaf, "loop");
@@ -85,11 +93,16 @@ static int run_record(void *config, char **rest, struct hl_err *err)
 {
 	const struct record *c = config;
 	struct hl_outputs *outputs;
-	int code = hl_outputs_open(&c->outputs, c->format, &outputs, err);
+	struct hl_sort sort;
+	int code = hl_sort_parse(&c->sort, &sort, err);
 
+	if (!code)
+		code = hl_outputs_open(&c->outputs, c->format, &outputs, err);
 	if (code)
 		return code;
-	code = record_to(outputs, config, rest, err);
+	code = hl_sort_check(&c->sort, outputs, err);
+	if (!code)
+		code = record_to(outputs, config, &sort, rest, err);
 	hl_outputs_free(outputs);
 	return code;
 }

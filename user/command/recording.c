@@ -206,6 +206,8 @@ static int prepare(struct hl_recording *run, char **command, struct hl_err *err)
 	const struct hl_symd_options names = { .memory_mb = c->symd_mb, .timeout_ms = HL_NAMES_MS };
 	int code = hl_selection_new(&c->by, &c->where, &c->exclude, &run->selection, err);
 
+	if (!code && c->flat)
+		hl_selection_flatten(run->selection);
 	capture.only_targets = c->pids.n > 0 || command[0];
 	if (c->debuginfod)
 		hl_debuginfod_prepare(); /* while there is the right to */

@@ -21,6 +21,7 @@ struct hl_recording_options {
 	bool all_cpus, call_graph, kernel_walk;
 	struct hl_numbers pids;
 	struct hl_words by, where, exclude; /* see command/selection.h */
+	bool flat;                          /* each key of @by has one frame */
 	uint64_t duration_ns, leave_out_ns;
 	uint32_t frequency, max_depth, map_samples, map_stacks, map_processes, unwind_mb, symd_mb, slow_us;
 	const char *event;

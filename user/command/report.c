@@ -12,6 +12,7 @@
 #include "command/reports.h"
 #include "command/selection.h"
 #include "command/series.h"
+#include "command/sorting.h"
 #include "command/spikes.h"
 #include "command/stored.h"
 #include "command/stores.h"
@@ -25,7 +26,7 @@ enum { MAIL_SPIKES = 5, SPIKE_PIECES = 360, SPIKE_COLUMNS = 160 };
 
 struct report {
 	struct hl_settings settings;
-	struct hl_words stores, outputs, by, where, exclude;
+	struct hl_words stores, outputs, by, where, exclude, sort;
 	const char *since, *until, *event, *format;
 	int leaf;
 	bool pprof_insn;
@@ -61,6 +62,7 @@ static const struct hl_option options[] = {
 	  .help = "html, svg, folded, txt, pb.gz or speedscope, whatever the names of the files" },
 	{ "leaf", 0, HL_CHOICE(struct report, leaf), .choices = leaf_names, .default_text = "insn",
 	  .metavar = "WHAT", .help = "what stacks end in" },
+	HL_SORT_ROW(struct report, sort, "mail,spikes"),
 	{ "pprof-insn", 0, HL_FLAG(struct report, pprof_insn),
 	  .help = "pb.gz: the instruction is the innermost line of its location" },
 	{ "spikes", 0, HL_UINT(struct report, spikes), .min = 1, .max = 1000, .rejects = "output,format",
@@ -99,9 +101,10 @@ static int parse_range(const struct report *c, struct hl_store_query *query, str
 }
 
 static int report_to(struct hl_outputs *outputs, struct hl_reports *reports, const struct report *c,
-		     const struct hl_store_query *query, struct hl_err *err)
+		     const struct hl_store_query *query, const struct hl_sort *sort, struct hl_err *err)
 {
-	const struct hl_render_options render = { .instruction_lines = c->pprof_insn };
+	const struct hl_render_options render = { .instruction_lines = c->pprof_insn,
+						  .sorting = &sort->sorting };
 	struct hl_reports_source source = { .stores = &c->stores, .query = query, .limits = c->limits };
 	_cleanup_(hl_reading_freep) struct hl_reading *reading = NULL;
 	const struct hl_profile_meta *meta;
@@ -118,7 +121,8 @@ static int report_to(struct hl_outputs *outputs, struct hl_reports *reports, con
 	return code ? code : hl_reports_finish(reports, outputs, &source, err);
 }
 
-static int write_report(const struct report *c, const struct hl_store_query *query, struct hl_err *err)
+static int write_report(const struct report *c, const struct hl_store_query *query,
+			const struct hl_sort *sort, struct hl_err *err)
 {
 	_cleanup_(hl_reports_freep) struct hl_reports *reports = NULL;
 	struct hl_outputs *outputs;
@@ -126,9 +130,11 @@ static int write_report(const struct report *c, const struct hl_store_query *que
 
 	if (code)
 		return code;
-	code = hl_reports_open(&c->outputs, &reports, err);
+	code = hl_sort_check(&c->sort, outputs, err);
 	if (!code)
-		code = report_to(outputs, reports, c, query, err);
+		code = hl_reports_open(&c->outputs, &reports, err);
+	if (!code)
+		code = report_to(outputs, reports, c, query, sort, err);
 	if (!code && isatty(STDERR_FILENO))
 		hl_outputs_print(outputs, stderr);
 	hl_outputs_free(outputs);
@@ -176,17 +182,23 @@ static int run_report(void *config, char **rest, struct hl_err *err)
 	const struct report *c = config;
 	struct hl_store_query query = { .event = c->event, .functions = c->leaf == LEAF_FUNCTION };
 	_cleanup_(hl_selection_freep) struct hl_selection *selection = NULL;
+	struct hl_sort sort;
 	int code = parse_range(c, &query, err);
 
 	if (!code)
-		code = hl_selection_new(&c->by, &c->where, &c->exclude, &selection, err);
+		code = hl_sort_parse(&c->sort, &sort, err);
+	if (!code)
+		code = hl_selection_new(sort.by.n ? &sort.by : &c->by, &c->where, &c->exclude, &selection,
+					err);
 	if (code)
 		return code;
+	if (sort.by.n)
+		hl_selection_flatten(selection);
 	hl_stored_select(&query, selection);
 	(void)umask(027);
 	if (c->mail)
 		return write_mail(c, &query, err);
-	return c->spikes ? write_spikes(c, &query, err) : write_report(c, &query, err);
+	return c->spikes ? write_spikes(c, &query, err) : write_report(c, &query, &sort, err);
 }
 
 const struct hl_command hl_command_report = {

@@ -27,6 +27,7 @@ struct conditions {
 struct hl_selection {
 	unsigned int *by;
 	size_t n_by;
+	bool flat; /* each key has one frame */
 	struct conditions where, exclude;
 	char *texts; /* that labels and values point into */
 };
@@ -170,6 +171,11 @@ int hl_selection_new(const struct hl_words *by, const struct hl_words *where, co
 	return 0;
 }
 
+void hl_selection_flatten(struct hl_selection *selection)
+{
+	selection->flat = true;
+}
+
 /* ---- over samples ----------------------------------------------------------------------------------------- */
 
 static bool follows_from_cgroup(unsigned int key)
@@ -259,6 +265,25 @@ static const char *mark_of(uint8_t kind)
 	return kind == HL_IDENTITY_IDLE ? "[idle task]" : "[kernel threads]";
 }
 
+static int push_flat(const struct hl_selection *selection, const struct hl_identity *identity,
+		     int (*push)(void *ctx, const char *name, size_t len), void *ctx)
+{
+	_cleanup_str_ struct hl_str text = { 0 };
+	int code = 0;
+
+	for (size_t i = 0; i < selection->n_by && !code; i++) {
+		unsigned int key = selection->by[i];
+
+		hl_str_clear(&text);
+		if (identity->kind == HL_IDENTITY_PROCESS || identity->value[key])
+			name_root(identity, key, &text);
+		else
+			hl_str_adds(&text, mark_of(identity->kind));
+		code = hl_str_status(&text) ? -ENOMEM : push(ctx, text.data, text.len);
+	}
+	return code;
+}
+
 static bool is_of_host(unsigned int key)
 {
 	return key == HL_BY_HOST || key == HL_BY_EVENT;
@@ -274,6 +299,8 @@ int hl_selection_roots(const struct hl_selection *selection, const struct hl_ide
 	bool marked = identity->kind == HL_IDENTITY_PROCESS;
 	int code = 0;
 
+	if (selection && selection->flat)
+		return push_flat(selection, identity, push, ctx);
 	for (size_t i = 0; i < n && !code; i++) {
 		unsigned int key = by[i];
 

@@ -23,6 +23,8 @@ struct hl_selection;
  */
 int hl_selection_new(const struct hl_words *by, const struct hl_words *where, const struct hl_words *exclude,
 		     struct hl_selection **ret, struct hl_err *err);
+/* From now on each key has one frame, also those of what runs in no process, which is its own value then. */
+void hl_selection_flatten(struct hl_selection *selection);
 void hl_selection_free(struct hl_selection *selection);
 HL_DEFINE_CLEANUP(struct hl_selection, hl_selection_free)
 

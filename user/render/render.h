@@ -8,10 +8,14 @@
 #include "base/err.h"
 #include "profile/profile.h"
 
+struct hl_sorting;
+
 /* What a writer may be told; zero-initialised is the default. */
 struct hl_render_options {
-	const char *title;      /* of the page; NULL: made from host and time */
-	unsigned int top;       /* rows of a table in txt; 0: 30 */
+	const char *title; /* of the page; NULL: made from host and time */
+	unsigned int top;  /* rows of a table in txt; 0: 30, or 100 of the one that @sorting asks for */
+	const struct hl_sorting
+		*sorting;       /* txt: the order of rows, or a table of its own; NULL: the usual ones */
 	bool instruction_lines; /* pb.gz: the instruction is the innermost Line of its Location */
 };
 

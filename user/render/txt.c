@@ -7,11 +7,12 @@
 #include "render/common.h"
 #include "render/diff.h"
 #include "render/render.h"
+#include "render/sorted.h"
 #include "render/table.h"
 
 /* Tables for a terminal or a mail: the header, the hottest functions and instructions, the classes. */
 
-enum { PAGE_COLUMNS = 110, DEFAULT_ROWS = 30 };
+enum { PAGE_COLUMNS = 110, DEFAULT_ROWS = 30, SORTED_ROWS = 100 };
 
 /* What is known of a frame, summed over all stacks. */
 struct sum {
@@ -105,12 +106,14 @@ static void add_row(struct report *r, struct row row)
 	r->rows[r->n_rows++] = row;
 }
 
-static void list_functions(struct report *r)
+/* By samples of their own, or with what they call. */
+static void list_functions(struct report *r, bool by_total)
 {
 	r->n_rows = 0;
 	for (uint32_t f = 0; f < hl_profile_n_frames(r->profile); f++)
 		if (is_function(r, f))
-			add_row(r, (struct row){ r->sums[f].self, r->sums[f].total, f, false });
+			add_row(r, (struct row){ by_total ? r->sums[f].total : r->sums[f].self,
+						 by_total ? r->sums[f].self : r->sums[f].total, f, false });
 	qsort(r->rows, r->n_rows, sizeof(*r->rows), by_samples);
 }
 
@@ -237,7 +240,7 @@ static int write_table(const struct report *r, const char *heading, const struct
 	return hl_table_write(&table, r->out);
 }
 
-static int write_functions(struct report *r, size_t top)
+static int write_functions(struct report *r, bool by_total, size_t top)
 {
 	static const struct hl_column columns[] = {
 		{ "self", 12, HL_RENDER_CUT_END, true },       { "%", 5, HL_RENDER_CUT_END, true },
@@ -245,7 +248,7 @@ static int write_functions(struct report *r, size_t top)
 		{ "module", 20, HL_RENDER_CUT_MIDDLE, false }, { "function", 60, HL_RENDER_CUT_NAME, false },
 	};
 
-	list_functions(r);
+	list_functions(r, by_total);
 	return write_table(r, "top functions", columns, 6, function_row, top);
 }
 
@@ -310,10 +313,22 @@ static int write_header(const struct report *r, const struct hl_render_options *
 	return 0;
 }
 
+/* The usual tables. */
+static int write_tables(struct report *r, const struct hl_render_options *options)
+{
+	size_t top = options->top ? options->top : DEFAULT_ROWS;
+	int code = write_functions(r, options->sorting && options->sorting->by_total, top);
+
+	if (!code)
+		code = write_instructions(r, top);
+	return code ? code : write_classes(r);
+}
+
 static int write_txt(const struct hl_profile *profile, const struct hl_render_options *options, FILE *out,
 		     struct hl_err *err)
 {
-	size_t n_frames = hl_profile_n_frames(profile), top = options->top ? options->top : DEFAULT_ROWS;
+	const struct hl_sorting *sorting = options->sorting;
+	size_t n_frames = hl_profile_n_frames(profile);
 	uint32_t n, i;
 	const struct hl_node *nodes = hl_profile_nodes(profile, &n);
 	_cleanup_free_ struct sum *sums = calloc(n_frames, sizeof(*sums));
@@ -327,12 +342,10 @@ static int write_txt(const struct hl_profile *profile, const struct hl_render_op
 		sum_node(&r, nodes, i);
 	if (!code)
 		code = write_header(&r, options);
-	if (!code)
-		code = write_functions(&r, top);
-	if (!code)
-		code = write_instructions(&r, top);
-	if (!code)
-		code = write_classes(&r);
+	if (!code && sorting && sorting->n)
+		code = hl_sorted_write(profile, sorting, options->top ? options->top : SORTED_ROWS, out);
+	else if (!code)
+		code = write_tables(&r, options);
 	if (code)
 		return hl_err_errno(err, code, "cannot write the txt output");
 	return hl_render_flush(out, "txt", err);
