@@ -242,7 +242,9 @@ bool stores_same(const struct hl_profile *a, const struct hl_profile *b)
 {
 	uint32_t n_a, n_b;
 	const struct hl_node *x = hl_profile_nodes(a, &n_a), *y = hl_profile_nodes(b, &n_b);
+	_cleanup_free_ struct hl_id *x_ids = hl_profile_node_ids(a), *y_ids = hl_profile_node_ids(b);
 
+	CHECK(x_ids && y_ids);
 	if (n_a != n_b) {
 		NOTE("%u nodes, not %u", n_a, n_b);
 		return false;
@@ -254,7 +256,7 @@ bool stores_same(const struct hl_profile *a, const struct hl_profile *b)
 		if (x[i].self != y[i].self || x[i].self_weight != y[i].self_weight ||
 		    strcmp(f->name, g->name) != 0 || strcmp(f->module, g->module) != 0 ||
 		    f->offset != g->offset || f->insn_class != g->insn_class || f->kernel != g->kernel ||
-		    !hl_id_equal(hl_profile_node_id(a, i), hl_profile_node_id(b, i))) {
+		    !hl_id_equal(x_ids[i], y_ids[i])) {
 			NOTE("node %u: %s with %llu samples, %s with %llu", i, f->name,
 			     (unsigned long long)x[i].self, g->name, (unsigned long long)y[i].self);
 			return false;

@@ -13,7 +13,7 @@
 #include "render/common.h"
 #include "store/reading.h"
 
-enum { LEAST_SECONDS = 10, MOST_ROWS = 1 << 20 };
+enum { LEAST_SECONDS = 10, MOST_ROWS = 1 << 20, MINUTE = 60, HOUR = 3600 };
 
 struct hl_series {
 	struct hl_piece *pieces;
@@ -156,17 +156,26 @@ static int read_piece(struct hl_series *s, size_t piece, const struct hl_words *
 	return code;
 }
 
+/* Of long ranges pieces are what the store has sums of: to read each window takes as long as the range is. */
+static uint64_t piece_length(uint64_t span_ns, size_t most)
+{
+	uint64_t seconds = (span_ns / most + HL_SECOND_NS - 1) / HL_SECOND_NS, unit = 1;
+
+	if (seconds < LEAST_SECONDS)
+		seconds = LEAST_SECONDS;
+	if (seconds >= 2 * MINUTE)
+		unit = seconds < 10 * MINUTE ? MINUTE : HOUR;
+	return (seconds + unit - 1) / unit * unit * HL_SECOND_NS;
+}
+
 int hl_series_read(const struct hl_words *stores, const struct hl_store_query *query, size_t most,
 		   struct hl_series **ret, struct hl_err *err)
 {
 	_cleanup_(hl_series_freep) struct hl_series *s = calloc(1, sizeof(*s));
-	uint64_t span = query->until_ns - query->since_ns, piece = span / most;
+	uint64_t span = query->until_ns - query->since_ns, piece = piece_length(span, most);
 	double due = 0;
 	int code = 0;
 
-	if (piece < LEAST_SECONDS * HL_SECOND_NS)
-		piece = LEAST_SECONDS * HL_SECOND_NS;
-	piece = (piece + HL_SECOND_NS - 1) / HL_SECOND_NS * HL_SECOND_NS;
 	if (s) {
 		s->n = (size_t)((span + piece - 1) / piece);
 		s->pieces = calloc(s->n, sizeof(*s->pieces));

@@ -33,7 +33,8 @@ struct hl_series_row {
 
 /*
  * Reads the range of @query from the stores in at most @most pieces, which are no shorter than a window of the
- * agent's and whole seconds. 0; -ENODATA if there is nothing at all; or -errno.
+ * agent's and whole seconds; whole minutes from two on, and whole hours from ten minutes on. 0; -ENODATA if there
+ * is nothing at all; or -errno.
  */
 int hl_series_read(const struct hl_words *stores, const struct hl_store_query *query, size_t most,
 		   struct hl_series **ret, struct hl_err *err);

@@ -216,28 +216,16 @@ static void sum_totals(struct hl_node *nodes, uint32_t n)
 	}
 }
 
-static void name_nodes(const struct hl_profile *profile, struct hl_id *ids)
-{
-	ids[0] = (struct hl_id){ 0, 0 };
-	for (uint32_t i = 1; i < profile->n_nodes; i++) {
-		const struct hl_node *node = &profile->nodes[i];
-		struct hl_id record[2] = { ids[node->parent], profile->frame_ids[node->frame] };
-
-		ids[i] = hl_id_of(record, sizeof(record));
-	}
-}
-
 int hl_profile_finish(struct hl_profile *profile)
 {
 	size_t n = profile->n_stack_nodes;
 	_cleanup_free_ struct link *links = calloc(n, sizeof(*links));
 	_cleanup_free_ struct hl_node *nodes = malloc(n * sizeof(*nodes));
-	_cleanup_free_ struct hl_id *ids = malloc(n * sizeof(*ids));
 	int err;
 
 	if (profile->nodes)
 		return 0; /* finished before */
-	if (!links || !nodes || !ids)
+	if (!links || !nodes)
 		return -ENOMEM;
 	mark_live(profile, links);
 	err = sort_frames(profile, links);
@@ -249,9 +237,7 @@ int hl_profile_finish(struct hl_profile *profile)
 		return err;
 	profile->n_nodes = walk(profile->stack_nodes, links, nodes);
 	profile->nodes = TAKE_PTR(nodes);
-	profile->node_ids = TAKE_PTR(ids);
 	sum_totals(profile->nodes, profile->n_nodes);
-	name_nodes(profile, profile->node_ids);
 	free(profile->stack_nodes);
 	profile->stack_nodes = NULL;
 	profile->n_stack_nodes = profile->cap_stack_nodes = 0;

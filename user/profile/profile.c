@@ -43,7 +43,6 @@ void hl_profile_free(struct hl_profile *profile)
 	free(profile->frame_ids);
 	free(profile->stack_nodes);
 	free(profile->nodes);
-	free(profile->node_ids);
 	free(profile);
 }
 
@@ -291,9 +290,17 @@ struct hl_id hl_profile_frame_id(const struct hl_profile *profile, uint32_t inde
 	return profile->frame_ids[index];
 }
 
-struct hl_id hl_profile_node_id(const struct hl_profile *profile, uint32_t node)
+struct hl_id *hl_profile_node_ids(const struct hl_profile *profile)
 {
-	return profile->node_ids[node];
+	struct hl_id *ids = calloc((size_t)profile->n_nodes + 1, sizeof(*ids));
+
+	for (uint32_t i = 1; ids && i < profile->n_nodes; i++) {
+		const struct hl_node *node = &profile->nodes[i];
+		struct hl_id record[2] = { ids[node->parent], profile->frame_ids[node->frame] };
+
+		ids[i] = hl_id_of(record, sizeof(record));
+	}
+	return ids;
 }
 
 const char *hl_profile_keep(struct hl_profile *profile, const char *text, size_t len)

@@ -174,9 +174,10 @@ uint32_t hl_profile_n_frames(const struct hl_profile *profile);
 uint32_t hl_profile_function(const struct hl_profile *profile, uint32_t node);
 /* The node of the function that holds the code of leaf @node: that or, if it is inlined, the one around it. */
 uint32_t hl_profile_holder(const struct hl_profile *profile, uint32_t node);
-/* The content-addressed ids of a frame, and of a node: equal on every host for equal content. */
+/* The content-addressed id of a frame, and those of all nodes: equal on every host for equal content. */
 struct hl_id hl_profile_frame_id(const struct hl_profile *profile, uint32_t index);
-struct hl_id hl_profile_node_id(const struct hl_profile *profile, uint32_t node);
+/* By node; to be released with free(). NULL without memory. */
+struct hl_id *hl_profile_node_ids(const struct hl_profile *profile);
 
 /* A NUL-terminated copy of @text that lives as long as the profile; NULL without memory. */
 const char *hl_profile_keep(struct hl_profile *profile, const char *text, size_t len);

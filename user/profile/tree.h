@@ -33,7 +33,6 @@ struct hl_profile {
 	struct hl_index node_index;
 
 	struct hl_node *nodes; /* from then on */
-	struct hl_id *node_ids;
 	uint32_t n_nodes;
 	struct hl_profile_meta meta;
 };
