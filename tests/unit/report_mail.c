@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: all tests/stores */
+/* needs: all tests/stores tests/symdchild */
 #include "command/command.h"
 
+#include <link.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -159,6 +160,149 @@ HL_TEST(says_what_changed_since_when_where_and_by_whom)
 		   "      imul $0x3,%rax,%rdx +0x4d, 100 % of it; called by main 100 %\n");
 	check_said("  0.31    51 %    0.04  parse(int, char)  app\n");
 	check_said("  hotleaf diff 2024-02-28T12:00:00Z..2024-02-28T13:00:00Z \\\n");
+}
+
+/* ---- where in the code --------------------------------------------------------------------------------- */
+
+extern const char report_mail_hot[];
+#define HOT ".globl report_mail_hot\nreport_mail_hot: imul $3, %0, %0"
+
+/* A loop in a loop; what is hot stands in the inner one. */
+static __attribute__((noinline, noclone)) unsigned int spin(unsigned int n, unsigned int *ret_line)
+{
+	unsigned int sum = 0;
+
+	*ret_line = __LINE__ + 3;
+	for (unsigned int i = 0; i < n; i++) {
+		for (unsigned int k = 0; k < i; k++)
+			__asm__ volatile(HOT : "+r"(sum));
+		sum ^= i;
+	}
+	return sum;
+}
+
+/* This program, as a store knows it. */
+struct self {
+	struct hl_segment segment; /* that spin() lies in */
+	uint8_t build_id[20];
+	size_t build_id_len;
+	uint64_t base;
+};
+
+static void take_note(struct self *self, const char *at, size_t size)
+{
+	while (size >= sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *note = (const void *)at;
+		size_t name = (note->n_namesz + 3) & ~3u,
+		       whole = sizeof(*note) + name + ((note->n_descsz + 3) & ~3u);
+
+		if (note->n_type == NT_GNU_BUILD_ID && note->n_descsz <= sizeof(self->build_id)) {
+			memcpy(self->build_id, at + sizeof(*note) + name, note->n_descsz);
+			self->build_id_len = note->n_descsz;
+		}
+		if (whole > size)
+			break;
+		at += whole;
+		size -= whole;
+	}
+}
+
+static int look_at_self(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	struct self *self = ctx;
+
+	self->base = info->dlpi_addr;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && (p->p_flags & PF_X))
+			self->segment = (struct hl_segment){ p->p_vaddr, p->p_offset, p->p_memsz };
+		if (p->p_type == PT_NOTE)
+			take_note(self, (const char *)(self->base + p->p_vaddr), p->p_memsz);
+	}
+	return 1; /* the first is the program */
+}
+
+/* @hot samples in the inner loop of spin(), called by main. */
+static void write_spin(struct hl_store *to, uint64_t start_ns, const char *path, bool other_build,
+		       uint64_t hot)
+{
+	const struct hl_owner owner = { .process = "app", .thread = "app", .service = "web", .exe = path };
+	const struct hl_id id = { 5, other_build };
+	struct self self = { .build_id_len = 0 };
+	struct hl_binary binary = { .id = id, .segments = &self.segment, .n_segments = 1 };
+	struct hl_frame function = { .kind = HL_FRAME_USER, .binary = id, .name = "spin", .name_len = 4 },
+			insn;
+	struct hl_profile_meta meta = stores_meta(start_ns);
+	struct hl_batch *batch = hl_batch_new();
+	struct hl_err err;
+	uint32_t frames[2];
+
+	CHECK(batch && dl_iterate_phdr(look_at_self, &self) == 1 && self.build_id_len);
+	self.build_id[0] ^= other_build;
+	binary.build_id = self.build_id;
+	binary.build_id_len = self.build_id_len;
+	function.address = (uint64_t)(uintptr_t)spin - self.base;
+	function.module = path;
+	function.module_len = strlen(path);
+	insn = function;
+	insn.kind = HL_FRAME_INSN;
+	insn.address = (uint64_t)(uintptr_t)report_mail_hot - self.base;
+	insn.offset = insn.address - function.address;
+	insn.name = "imul $0x3,%eax,%eax";
+	insn.name_len = strlen(insn.name);
+	CHECK_INT(hl_profile_frame(hl_batch_profile(batch), &function, &frames[0]), 0);
+	CHECK_INT(hl_profile_frame(hl_batch_profile(batch), &insn, &frames[1]), 0);
+	CHECK_INT(hl_batch_add(batch, &owner, frames, 2, hot, hot * 10101010), 0);
+	CHECK_INT(hl_profile_add_binary(hl_batch_profile(batch), &binary), 0);
+	meta.n_losses = 0;
+	if (hl_store_write(to, &meta, batch, &err))
+		FAIL("%s", err.text);
+	hl_batch_free(batch);
+}
+
+static void mail_of_spin(const char *path, bool other_build)
+{
+	struct hl_store *to;
+
+	(void)snprintf(store, sizeof(store), "%s/%s%d", stores_dir(), strrchr(path, '/') + 1, other_build);
+	to = stores_open(store);
+	for (unsigned int i = 0; i < 720; i++)
+		write_spin(to, STORES_NOON + i * 10 * STORES_S, path, other_build, i < 360 ? 10 : 400);
+	hl_store_close(to);
+	CHECK_INT(RUN(AT_13, AT_14, "--mail"), 0);
+	read_mail();
+}
+
+HL_TEST(names_the_loop_and_the_line_of_a_file_that_is_still_there)
+{
+	char self[512], want[160];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *line, *at;
+	unsigned int start, end, hot, hot_line;
+
+	CHECK(len > 0 && spin(3, &hot_line) > 0);
+	self[len] = '\0';
+	mail_of_spin(self, /* other_build= */ false);
+	line = strstr(said, "[loop +0x");
+	if (!line || sscanf(line, "[loop +0x%x-+0x%x]", &start, &end) != 2)
+		FAIL("no loop: %.3000s", said);
+	at = strstr(line, "imul");
+	CHECK(at && sscanf(strstr(at, "+0x"), "+0x%x,", &hot) == 1);
+	/* The inner loop: no longer than what it must hold, which is less than half of the function. */
+	CHECK(start <= hot && hot < end && end - start < 32);
+	(void)snprintf(want, sizeof(want), "]  report_mail.c:%u  imul $0x3,%%eax,%%eax +0x%x, 100 %% of it\n",
+		       hot_line, hot);
+	check_said(want);
+	check_said("of it\n      called by");
+	/* Another build of that name says nothing about what ran, and neither does a file that is gone. */
+	mail_of_spin(self, /* other_build= */ true);
+	check_said("      imul $0x3,%eax,%eax +0x");
+	check_said(" 100 % of it; called by");
+	CHECK(!strstr(said, "loop") && !strstr(said, "report_mail.c"));
+	mail_of_spin("/nowhere/app", /* other_build= */ false);
+	check_said(" 100 % of it; called by");
+	CHECK(!strstr(said, "loop"));
 }
 
 HL_TEST(nothing_changed)

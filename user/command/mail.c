@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "command/mail_code.h"
 #include "command/mail_facts.h"
 #include "command/series.h"
 #include "command/stores.h"
@@ -163,6 +164,9 @@ static int gather(struct hl_mail_facts *f, struct hl_reading **before, struct hl
 	query.since_ns -= query.since_ns < span ? query.since_ns : span;
 	query.event = hl_profile_meta(f->after)->event;
 	f->before_ns = query.since_ns;
+	f->code = hl_mail_code_new();
+	if (!f->code)
+		return no_memory(err);
 	code = hl_stores_read(f->options->stores, &query, before, err);
 	if (code && code != -ENODATA)
 		return code;
@@ -182,6 +186,7 @@ static void facts_done(struct hl_mail_facts *f)
 	free(f->sums);
 	free(f->changes);
 	hl_series_free(f->series);
+	hl_mail_code_free(f->code);
 	hl_str_done(&f->silent);
 }
 

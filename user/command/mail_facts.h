@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "profile/diff.h"
 
+struct hl_mail_code;
 struct hl_mail_options;
 struct hl_series;
 
@@ -30,6 +31,7 @@ struct hl_mail_facts {
 	uint64_t before_ns;             /* start of the time before */
 	struct hl_mail_change *changes; /* the largest first */
 	size_t n_changes;
+	struct hl_mail_code *code;
 	struct hl_str silent; /* hosts that have windows before, and none now */
 	bool incomplete;      /* a hundredth of the time, and more than a window */
 	bool lossy;           /* more than a twentieth of the samples was lost */

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "cli/cli.h"
 #include "command/mail.h"
+#include "command/mail_code.h"
 #include "command/mail_facts.h"
 #include "command/series.h"
 #include "command/spikes.h"
@@ -19,7 +20,7 @@
 
 /* The text of a mail: what a person reads at breakfast. Each section has its number of lines, 60 in all. */
 
-enum { COLUMNS = 100, CHANGES = 6, TOP = 8, CALLERS = 3, BUILD_DIGITS = 8, MOST_SPIKES = 6, MOST_STORES = 2 };
+enum { COLUMNS = 100, CHANGES = 6, TOP = 8, CALLERS = 3, BUILD_DIGITS = 8, MOST_SPIKES = 5, MOST_STORES = 2 };
 
 /* Adds @line as one of the text and empties it: a command, which is to be pasted. */
 static void put_whole(struct hl_str *out, struct hl_str *line)
@@ -218,11 +219,27 @@ static void say_since(const struct hl_mail_facts *f, const struct hl_frame *fram
 			    hl_time_text(hl_series_pieces(f->series, &n)[at].start_ns, time));
 }
 
-/* "[loop +0x40-+0x60] imul $0x3,%rax,%rdx +0x4d, 62 % of it; called by main 80 %, foo 20 %" */
-static int say_hottest(const struct hl_profile *profile, uint32_t function, struct hl_str *line)
+static void say_callers(const struct hl_profile *profile, const struct hl_hot *hot, struct hl_str *line)
+{
+	hl_str_adds(line, "called by");
+	for (size_t i = 0; i < hot->n_callers && i < CALLERS; i++) {
+		hl_str_adds(line, i ? ", " : " ");
+		add_name(line, hl_profile_get_frame(profile, hot->callers[i].frame), 24);
+		hl_str_addc(line, ' ');
+		hl_render_percent(line, hot->callers[i].samples, hot->samples);
+	}
+}
+
+/*
+ * "imul $0x3,%rax,%rdx +0x4d, 62 % of it; called by main 80 %, foo 20 %", or on two lines, as there is more to say:
+ * "[loop +0x40-+0x60]  app.c:12  imul $0x3,%rax,%rdx +0x4d, 62 % of it", "called by main 80 %, foo 20 %".
+ */
+static int say_hottest(const struct hl_mail_facts *f, const struct hl_profile *profile, uint32_t function,
+		       struct hl_str *out, struct hl_str *line)
 {
 	_cleanup_(hl_hot_done) struct hl_hot hot = { 0 };
 	const struct hl_hot_insn *best = NULL;
+	size_t empty;
 
 	if (hl_hot_collect(profile, function, &hot))
 		return -ENOMEM;
@@ -230,21 +247,25 @@ static int say_hottest(const struct hl_profile *profile, uint32_t function, stru
 		if (!best || hot.insns[i].samples > best->samples)
 			best = &hot.insns[i];
 	hl_str_adds(line, "      ");
+	empty = line->len;
 	if (best) {
 		const struct hl_frame *insn = hl_profile_get_frame(profile, best->frame);
+		bool more;
 
+		if (hl_mail_code_say(f->code, profile, &hot, line))
+			return -ENOMEM;
+		more = line->len > empty;
 		add_name(line, insn, 36);
 		hl_str_addf(line, " +0x%" PRIx64 ", ", insn->offset);
 		hl_render_percent(line, best->samples, hot.samples);
-		hl_str_adds(line, " of it; ");
+		hl_str_adds(line, more ? " of it" : " of it; ");
+		if (more) {
+			put(out, line);
+			hl_str_adds(line, "      ");
+		}
 	}
-	hl_str_adds(line, "called by");
-	for (size_t i = 0; i < hot.n_callers && i < CALLERS; i++) {
-		hl_str_adds(line, i ? ", " : " ");
-		add_name(line, hl_profile_get_frame(profile, hot.callers[i].frame), 24);
-		hl_str_addc(line, ' ');
-		hl_render_percent(line, hot.callers[i].samples, hot.samples);
-	}
+	say_callers(profile, &hot, line);
+	put(out, line);
 	return 0;
 }
 
@@ -254,7 +275,6 @@ static int say_change(const struct hl_mail_facts *f, const struct hl_mail_change
 	const struct hl_frame *frame = tree_frame(f, c->frame);
 	_cleanup_free_ uint64_t *old = hl_hot_functions(f->before), *new = hl_hot_functions(f->after);
 	uint32_t before, after;
-	int code;
 
 	if (!old || !new)
 		return -ENOMEM;
@@ -272,11 +292,8 @@ static int say_change(const struct hl_mail_facts *f, const struct hl_mail_change
 	say_builds(f, before, after, line);
 	put(out, line);
 	if (after != UINT32_MAX)
-		code = say_hottest(f->after, after, line);
-	else
-		code = before != UINT32_MAX ? say_hottest(f->before, before, line) : 0;
-	put(out, line);
-	return code;
+		return say_hottest(f, f->after, after, out, line);
+	return before != UINT32_MAX ? say_hottest(f, f->before, before, out, line) : 0;
 }
 
 static int say_changes(const struct hl_mail_facts *f, struct hl_str *out, struct hl_str *line)
