@@ -258,13 +258,15 @@ static void report(const char *dir, const char *what, uint64_t since_s, uint64_t
 	uint64_t start = hl_monotonic_ns();
 	struct rusage usage;
 
-	run(&usage, "exec %s/hotleaf report --store %s --since @%llu --until @%llu -o %s/out.html %s", build,
+	run(&usage, "exec %s/hotleaf report --store %s --since @%llu --until @%llu %s >%s/out.html", build,
 	    dir, (unsigned long long)(DAY / S + since_s), (unsigned long long)(DAY / S + since_s + length_s),
-	    dir, more);
+	    more, dir);
 	/* Memory: at least that of this program, from which the command is started. */
 	printf("  report of %-16s %6.2f s  %6.2f s of CPU time  %6.1f MB RSS\n", what,
 	       (double)(hl_monotonic_ns() - start) / 1e9, cpu_of(&usage), (double)usage.ru_maxrss / 1e3);
 }
+
+#define PAGE "-f html -o -"
 
 static void measure(const char *dir, int hours, uint64_t samples, const char *what)
 {
@@ -277,12 +279,15 @@ static void measure(const char *dir, int hours, uint64_t samples, const char *wh
 		die("no day was written");
 	printf("%-22s %6.2f bytes a sample, %.1f MB\n", what, (double)st.st_size / (double)samples,
 	       (double)st.st_size / 1e6);
-	report(dir, "all", 0, (uint64_t)hours * 3600, "");
-	report(dir, "one hour", middle, 3600, "");
-	report(dir, "an odd hour", middle + 1230, 3600, "");
+	report(dir, "all", 0, (uint64_t)hours * 3600, PAGE);
+	report(dir, "one hour", middle, 3600, PAGE);
+	report(dir, "an odd hour", middle + 1230, 3600, PAGE);
 	/* The process that any host has. */
-	report(dir, "one of an hour", middle, 3600, "--where process=hotleaf");
-	report(dir, "one of all", 0, (uint64_t)hours * 3600, "--where process=hotleaf");
+	report(dir, "one of an hour", middle, 3600, PAGE " --where process=hotleaf");
+	report(dir, "one of all", 0, (uint64_t)hours * 3600, PAGE " --where process=hotleaf");
+	/* With the time before it, of which there is as much, or nothing. */
+	report(dir, "a mail of half", middle, (uint64_t)hours * 1800, "--mail");
+	report(dir, "a mail of all", 0, (uint64_t)hours * 3600, "--mail");
 }
 
 static void rewrite(const char *dir, const char *keep)
