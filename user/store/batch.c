@@ -9,7 +9,7 @@
 #include "profile/profile.h"
 #include "store/batch_rows.h"
 
-enum { MAX_ROWS = 1 << 24 };
+enum { MAX_ROWS = 1 << 24, MAX_BODIES = 1 << 16 };
 
 struct hl_batch *hl_batch_new(void)
 {
@@ -32,6 +32,7 @@ void hl_batch_free(struct hl_batch *batch)
 	free(batch->owners);
 	free(batch->cgroups);
 	free(batch->rows);
+	free(batch->bodies);
 	hl_index_done(&batch->owner_index);
 	hl_index_done(&batch->cgroup_index);
 	hl_index_done(&batch->row_index);
@@ -248,6 +249,33 @@ int hl_batch_add(struct hl_batch *batch, const struct hl_owner *owner, const uin
 	batch->samples += count;
 	batch->weight += weight;
 	return 0;
+}
+
+/* ---- bodies -------------------------------------------------------------------------------------------- */
+
+static const void *copy_bytes(struct hl_batch *batch, const void *bytes, size_t len, int *code)
+{
+	const void *kept = bytes ? hl_arena_copy(&batch->names, bytes, len) : NULL;
+
+	if (bytes && !kept)
+		*code = -ENOMEM;
+	return kept;
+}
+
+int hl_batch_add_body(struct hl_batch *batch, uint32_t frame, const struct hl_body *body)
+{
+	struct batch_body kept = { frame, *body };
+	int code = hl_grow(&batch->bodies, &batch->cap_bodies, batch->n_bodies + 1, sizeof(*batch->bodies),
+			   MAX_BODIES);
+
+	if (code)
+		return code;
+	kept.body.bytes = copy_bytes(batch, body->bytes, body->size, &code);
+	kept.body.build_id = copy_bytes(batch, body->build_id, body->build_id_len, &code);
+	kept.body.why = copy(batch, body->why, &code);
+	if (!code)
+		batch->bodies[batch->n_bodies++] = kept;
+	return code;
 }
 
 uint64_t hl_batch_samples(const struct hl_batch *batch)

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "store/owner.h"
 
+struct hl_body;
 struct hl_profile;
 
 /*
@@ -37,6 +38,9 @@ const struct hl_owner_cgroup *hl_batch_cgroup(struct hl_batch *batch, const stru
  */
 int hl_batch_add(struct hl_batch *batch, const struct hl_owner *owner, const uint32_t *frames, size_t n,
 		 uint64_t count, uint64_t weight);
+
+/* Adds a copy of @body, of the function with frame @frame. 0, -ENOMEM or -E2BIG. */
+int hl_batch_add_body(struct hl_batch *batch, uint32_t frame, const struct hl_body *body);
 
 /* All samples that were added, and the sum of their periods. */
 uint64_t hl_batch_samples(const struct hl_batch *batch);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "store/day_bodies.h"
 #include "store/day_reader.h"
 
 static int check_table(struct day_reader *day, enum hl_table table, struct hl_err *err)
@@ -76,18 +77,29 @@ static int check_windows(struct day_reader *day, struct hl_err *err)
 	return code;
 }
 
+/* Each function has a frame, and the code that it names, whole. */
+static int check_bodies(struct day_reader *day, struct hl_err *err)
+{
+	struct hl_body_sum sum = { 0 };
+	int code = day_bodies_each(day, NULL, NULL, &sum, err);
+
+	return !code && sum.damaged ? hl_err_set(err, -EBADMSG, "its code of a function is damaged") : code;
+}
+
 int day_check(struct day_reader *day, struct hl_err *err)
 {
 	int64_t strays = 0;
 	int code = 0;
 
 	for (unsigned int table = 0; table < HL_N_TABLES && !code; table++)
-		if (hl_tables[table].name)
+		if (hl_tables[table].name && (table < HL_TABLE_CODES || day->has_bodies))
 			code = check_table(day, table, err);
 	if (!code)
 		code = check_nodes(day, err);
 	if (!code)
 		code = check_windows(day, err);
+	if (!code)
+		code = check_bodies(day, err);
 	if (!code)
 		code = hl_db_number(day->db,
 				    "SELECT count(*) FROM (SELECT DISTINCT window FROM samples)"

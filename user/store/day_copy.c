@@ -152,6 +152,13 @@ int day_copy_thread(struct day_copy *copy, uint32_t number, uint32_t *ret, struc
 	return copy_row(copy, HL_TABLE_THREADS, number, ret, err);
 }
 
+uint32_t day_copy_is_frame_copied(const struct day_copy *copy, uint32_t number)
+{
+	const struct map *map = &copy->maps[HL_TABLE_FRAMES];
+
+	return number < map->n ? map->to[number] : 0;
+}
+
 static int read_node(struct day_copy *copy, uint32_t number, uint32_t *parent, uint32_t *frame,
 		     struct hl_err *err)
 {

@@ -24,6 +24,8 @@ int day_copy_source(struct day_copy *copy, uint32_t number, uint32_t *ret, struc
 int day_copy_reason(struct day_copy *copy, uint32_t number, uint32_t *ret, struct hl_err *err);
 int day_copy_note(struct day_copy *copy, uint32_t number, uint32_t *ret, struct hl_err *err);
 int day_copy_thread(struct day_copy *copy, uint32_t number, uint32_t *ret, struct hl_err *err);
+/* The new number of a frame if a stack that was copied holds it; else 0. */
+uint32_t day_copy_is_frame_copied(const struct day_copy *copy, uint32_t number);
 int day_copy_node(struct day_copy *copy, uint32_t number, uint32_t *ret, struct hl_err *err);
 
 #endif

@@ -106,8 +106,8 @@ static int intern_binary(struct hl_ids *ids, const struct hl_batch *batch, struc
 	return hl_ids_row(ids, HL_TABLE_BINARIES, values, sizeof(values) / sizeof(values[0]), ret, err);
 }
 
-static int intern_frame(struct hl_ids *ids, const struct hl_batch *batch, uint32_t index, uint32_t *ret,
-			struct hl_err *err)
+int day_intern_frame(struct hl_ids *ids, const struct hl_batch *batch, uint32_t index, uint32_t *ret,
+		     struct hl_err *err)
 {
 	const struct hl_frame *f = hl_profile_get_frame(batch->profile, index);
 	struct hl_id hash = hl_profile_frame_id(batch->profile, index);
@@ -148,7 +148,7 @@ static int intern_nodes(struct hl_ids *ids, const struct hl_batch *batch, uint32
 	for (uint32_t node = 1; node <= last && !code; node++) {
 		frame = hl_profile_stack_frame(batch->profile, node, &parent);
 		if (!frames[frame])
-			code = intern_frame(ids, batch, frame, &frames[frame], err);
+			code = day_intern_frame(ids, batch, frame, &frames[frame], err);
 		if (!code)
 			code = hl_ids_node(ids, nodes[parent], frames[frame], &nodes[node], err);
 	}

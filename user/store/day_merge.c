@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/day_bodies.h"
 #include "store/day_copy.h"
 #include "store/day_nameless.h"
 #include "store/day_put.h"
@@ -28,6 +29,7 @@ struct merge {
 	struct day_copy *copy;
 	struct day_put put;
 	struct day_nameless nameless;
+	struct day_bodies bodies;
 	struct day_sums sums;
 	struct hl_query *samples, *losses, *notes, *present, *same_gap;
 	/* Of one window of @to. */
@@ -335,6 +337,8 @@ static int prepare(struct merge *m, struct hl_err *err)
 	if (!code)
 		code = day_nameless_init(&m->nameless, m->to, m->ids, err);
 	if (!code)
+		code = day_bodies_init(&m->bodies, m->to, err);
+	if (!code)
 		code = day_sums_init(&m->sums, m->to, m->ids, err);
 	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]) && !code; i++)
 		code = hl_query_new(queries[i].db, queries[i].sql, queries[i].query, err);
@@ -350,6 +354,7 @@ static void done(struct merge *m)
 	hl_query_free(m->same_gap);
 	day_sums_done(&m->sums);
 	day_nameless_done(&m->nameless);
+	day_bodies_done(&m->bodies);
 	day_put_done(&m->put);
 	day_copy_free(m->copy);
 	hl_ids_free(m->ids);
@@ -369,6 +374,8 @@ static int run(struct merge *m, struct hl_err *err)
 		code = hl_db_run(m->to, "BEGIN IMMEDIATE", err);
 	if (!code)
 		code = write_windows(m, err);
+	if (!code)
+		code = day_bodies_copy(&m->bodies, m->from, m->copy, err);
 	if (!code)
 		code = write_gaps(m, err);
 	if (!code)

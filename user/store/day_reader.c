@@ -133,6 +133,8 @@ int day_reader_open(struct day_reader *day, const char *path, uint64_t since_ns,
 	if (!code)
 		code = hl_schema_check(day->db, err);
 	if (!code)
+		code = hl_schema_has_bodies(day->db, &day->has_bodies, err);
+	if (!code)
 		code = hl_rows_new(day->db, &day->rows, err);
 	if (!code)
 		code = hl_query_new(day->db, "SELECT * FROM sources ORDER BY id", &sources, err);

@@ -40,6 +40,7 @@ struct day_reader {
 	struct day_source *sources;
 	struct day_window *windows; /* by id */
 	size_t n_sources, n_windows, cap_sources, cap_windows;
+	bool has_bodies; /* the tables; older days have none */
 };
 
 /*

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "profile/profile.h"
-#include "store/batch.h"
+#include "store/batch_rows.h"
+#include "store/day_bodies.h"
 #include "store/day_intern.h"
 #include "store/day_put.h"
 #include "store/day_sums.h"
@@ -19,6 +20,7 @@ struct day_writer {
 	struct hl_ids *ids;
 	struct day_put put;
 	struct day_sums sums;
+	struct day_bodies bodies;
 	int64_t last_window;
 };
 
@@ -48,6 +50,8 @@ static int open_day(struct day_writer *day, const char *path, struct hl_err *err
 		code = day_put_init(&day->put, day->db, err);
 	if (!code)
 		code = day_sums_init(&day->sums, day->db, day->ids, err);
+	if (!code)
+		code = day_bodies_init(&day->bodies, day->db, err);
 	return code ? code : hl_db_number(day->db, "SELECT max(id) FROM windows", &day->last_window, err);
 }
 
@@ -73,6 +77,7 @@ void day_writer_close(struct day_writer *day, bool whole)
 		return;
 	day_put_done(&day->put);
 	day_sums_done(&day->sums);
+	day_bodies_done(&day->bodies);
 	hl_ids_free(day->ids);
 	/* Fails while a reader is at it; then it stays as it is, which is as good for all who may write. */
 	if (whole)
@@ -147,6 +152,20 @@ static int write_window(struct day_writer *day, const struct hl_profile_meta *m,
 	return code;
 }
 
+static int write_bodies(struct day_writer *day, const struct hl_batch *batch, uint64_t limit,
+			struct hl_err *err)
+{
+	uint32_t frame;
+	int code = 0;
+
+	for (size_t i = 0; i < batch->n_bodies && !code; i++) {
+		code = day_intern_frame(day->ids, batch, batch->bodies[i].frame, &frame, err);
+		if (!code)
+			code = day_bodies_put(&day->bodies, frame, &batch->bodies[i].body, limit, err);
+	}
+	return code;
+}
+
 static int write_gaps(struct day_writer *day, const struct hl_gap *gaps, size_t n, struct hl_err *err)
 {
 	int code = 0;
@@ -167,7 +186,7 @@ static int begin(struct day_writer *day, struct hl_err *err)
 }
 
 int day_writer_write(struct day_writer *day, const struct hl_profile_meta *meta, const struct hl_batch *batch,
-		     const struct hl_gap *gaps, size_t n_gaps, struct hl_err *err)
+		     uint64_t code_bytes, const struct hl_gap *gaps, size_t n_gaps, struct hl_err *err)
 {
 	int code = begin(day, err);
 
@@ -175,6 +194,8 @@ int day_writer_write(struct day_writer *day, const struct hl_profile_meta *meta,
 		code = day_sums_write(&day->sums, &day->put, meta->start_ns, &day->last_window, err);
 	if (!code)
 		code = write_window(day, meta, batch, err);
+	if (!code)
+		code = write_bodies(day, batch, code_bytes, err);
 	if (!code)
 		code = write_gaps(day, gaps, n_gaps, err);
 	return code ? code : hl_db_run(day->db, "COMMIT", err);

@@ -30,12 +30,13 @@ int day_writer_open(const char *path, struct day_writer **ret, struct hl_err *er
 void day_writer_close(struct day_writer *day, bool whole);
 
 /*
- * Writes a window with its samples and @gaps in one transaction. 0; -ESTALE: its file has another name now, or
+ * Writes a window with its samples, bodies, of which the day holds at most @code_bytes, and @gaps in one
+ * transaction. 0; -ESTALE: its file has another name now, or
  * none; or -errno: then nothing of it is there, and
  * the day must be closed.
  */
 int day_writer_write(struct day_writer *day, const struct hl_profile_meta *meta, const struct hl_batch *batch,
-		     const struct hl_gap *gaps, size_t n_gaps, struct hl_err *err);
+		     uint64_t code_bytes, const struct hl_gap *gaps, size_t n_gaps, struct hl_err *err);
 
 /* The day is over: sums that are lacking are written, likewise. */
 int day_writer_finish(struct day_writer *day, struct hl_err *err);

@@ -37,6 +37,7 @@ struct hl_store_limits {
 	uint64_t min_free;   /* bytes free in the file system */
 	/* How long after its end a day has windows as they were measured, and then those of minutes; see rewrite.h. */
 	uint64_t windows_ns, minutes_ns;
+	uint64_t code_bytes; /* of machine code of functions in a day; 0: none is kept */
 };
 
 /*

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "profile/profile.h"
+#include "store/day_bodies.h"
 #include "store/day_check.h"
 #include "store/day_reader.h"
 #include "store/reading.h"
@@ -37,6 +38,8 @@ int hl_day_inspect(const char *path, bool whole, struct hl_day_info *ret, struct
 
 	if (!code && whole)
 		code = read_all(&day, err);
+	if (!code)
+		code = day_bodies_each(&day, NULL, NULL, &info.bodies, err);
 	for (size_t i = 0; i < day.n_windows; i++) {
 		const struct day_window *w = &day.windows[i];
 

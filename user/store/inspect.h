@@ -6,11 +6,13 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "store/body.h"
 
 /* What one day's file holds. */
 struct hl_day_info {
 	uint64_t first_ns, last_ns; /* start of the first window, end of the last; 0: there are none */
 	uint64_t windows, samples;
+	struct hl_body_sum bodies;
 };
 
 /*

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "profile/profile.h"
+#include "store/day_bodies.h"
 #include "store/day_reader.h"
 #include "store/days.h"
 #include "store/summary.h"
@@ -294,4 +295,22 @@ int hl_reading_finish(struct hl_reading *reading, struct hl_err *err)
 	if (hl_profile_finish(reading->profile))
 		return no_memory(err);
 	return hl_summary_finish(reading->summary, reading->profile, err);
+}
+
+int hl_reading_bodies(const struct hl_reading *reading, hl_body_fn take, void *ctx, struct hl_body_sum *ret,
+		      struct hl_err *err)
+{
+	struct hl_body_sum sum = { 0 };
+	int code = 0;
+
+	for (size_t i = 0; i < reading->n_files && !code; i++) {
+		struct day_reader day = { 0 };
+
+		if (open_day(reading, &day, reading->files[i], NULL))
+			continue;
+		code = day.n_windows ? day_bodies_each(&day, take, ctx, &sum, err) : 0;
+		day_reader_done(&day);
+	}
+	*ret = sum;
+	return code;
 }

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "store/body.h"
 
 struct hl_owner;
 struct hl_profile;
@@ -49,6 +50,13 @@ int hl_reading_add(struct hl_reading *reading, const char *dir, struct hl_err *e
  * 0; -ENODATA if there are no windows in the range, with what there is instead; or -errno.
  */
 int hl_reading_finish(struct hl_reading *reading, struct hl_err *err);
+
+/*
+ * Gives the code that the days of the range hold of functions to @take. Of a day that cannot be read there is none,
+ * as the header says. 0 or -errno.
+ */
+int hl_reading_bodies(const struct hl_reading *reading, hl_body_fn take, void *ctx, struct hl_body_sum *ret,
+		      struct hl_err *err);
 
 /* When the last window that was read ended, since the epoch, and how long it was. */
 uint64_t hl_reading_last_ns(const struct hl_reading *reading, uint64_t *ret_length_ns);

@@ -17,7 +17,8 @@ const struct hl_table_shape hl_tables[HL_N_TABLES] = {
 	[HL_TABLE_MODULES] = { "modules", 1 },     [HL_TABLE_BINARIES] = { "binaries", 3 },
 	[HL_TABLE_FRAMES] = { "frames", 9 },       [HL_TABLE_WINDOWS] = { "windows", 15 },
 	[HL_TABLE_LOSSES] = { "losses", 2 },       [HL_TABLE_WINDOW_NOTES] = { "window_notes", 1 },
-	[HL_TABLE_GAPS] = { "gaps", 3 },
+	[HL_TABLE_GAPS] = { "gaps", 3 },           [HL_TABLE_CODES] = { "codes", 2 },
+	[HL_TABLE_FUNCTIONS] = { "functions", 8 },
 };
 
 /*
@@ -104,6 +105,27 @@ static const char tables[] =
 	"CREATE TABLE samples(window INT NOT NULL, thread INT NOT NULL, node INT NOT NULL,"
 	" count INT NOT NULL, weight INT, PRIMARY KEY(window, thread, node)) WITHOUT ROWID;";
 
+/* Not in days that were written before there were any. */
+static const char body_tables[] =
+	/* Machine code, each different one once. hash: of the bytes. */
+	"CREATE TABLE IF NOT EXISTS codes(id INTEGER PRIMARY KEY, hash BLOB NOT NULL, bytes BLOB NOT NULL, " CHECKSUM
+	"CREATE INDEX IF NOT EXISTS codes_by_hash ON codes(hash);"
+	/*
+	 * Functions that were hot: the frame; where their code was read, 0 it could not be, 1 their file, 2 memory
+	 * of the process, 3 the kernel; 64 or 32 bits; the address of the first byte, as their instructions have
+	 * it; bytes, 0: not known; build-id of the file or kernel; code: 0 none, for the reason in why, else its
+	 * number. One function may have several, of other times or processes.
+	 */
+	"CREATE TABLE IF NOT EXISTS functions(id INTEGER PRIMARY KEY, frame INT NOT NULL, source INT NOT NULL,"
+	" bits INT NOT NULL, address INT NOT NULL, size INT NOT NULL, build_id BLOB NOT NULL,"
+	" code INT NOT NULL, why TEXT NOT NULL, " CHECKSUM
+	"CREATE INDEX IF NOT EXISTS functions_by_frame ON functions(frame);"
+	"CREATE VIEW IF NOT EXISTS bodies AS SELECT m.path AS module, lower(hex(t.build_id)) AS build_id,"
+	" lower(hex(b.hash)) AS binary, g.name AS function, t.address, t.size,"
+	" CASE t.source WHEN 1 THEN 'file' WHEN 2 THEN 'memory' WHEN 3 THEN 'kernel' END AS source, t.bits,"
+	" c.bytes, t.why FROM functions t JOIN frames g ON g.id = t.frame JOIN modules m ON m.id = g.module"
+	" LEFT JOIN binaries b ON b.id = g.binary LEFT JOIN codes c ON c.id = t.code;";
+
 #define TIME_OF(column) "strftime('%Y-%m-%dT%H:%M:%SZ', " column " / 1000000000, 'unixepoch')"
 /* The minute or the hour, by its length, that window w lies in is summed. */
 #define IN_SUM(level, length)  \
@@ -173,6 +195,29 @@ int hl_schema_check(struct hl_db *db, struct hl_err *err)
 	return 0;
 }
 
+int hl_schema_has_bodies(struct hl_db *db, bool *ret, struct hl_err *err)
+{
+	int64_t n = 0;
+	int code = hl_db_number(db,
+				"SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND"
+				" name IN ('codes', 'functions')",
+				&n, err);
+
+	if (!code)
+		*ret = n == 2;
+	return code;
+}
+
+static int add_bodies(struct hl_db *db, struct hl_err *err)
+{
+	bool has = false;
+	int code = hl_schema_check(db, err);
+
+	if (!code)
+		code = hl_schema_has_bodies(db, &has, err);
+	return code || has ? code : hl_db_run(db, body_tables, err);
+}
+
 static bool is_empty(struct hl_db *db, int *ret_code, struct hl_err *err)
 {
 	int64_t n = 0;
@@ -187,7 +232,7 @@ int hl_schema_prepare(struct hl_db *db, struct hl_err *err)
 	int code;
 
 	if (!is_empty(db, &code, err))
-		return code ? code : hl_schema_check(db, err);
+		return code ? code : add_bodies(db, err);
 	(void)snprintf(marks, sizeof(marks), "PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
 		       APPLICATION_ID, HL_SCHEMA_VERSION);
 	/* The page size and WAL must come first; a kill in between leaves an empty database, or all of it. */
@@ -196,5 +241,7 @@ int hl_schema_prepare(struct hl_db *db, struct hl_err *err)
 		code = hl_db_run(db, tables, err);
 	if (!code)
 		code = hl_db_run(db, views, err);
+	if (!code)
+		code = hl_db_run(db, body_tables, err);
 	return code ? code : hl_db_run(db, marks, err);
 }

@@ -2,13 +2,15 @@
 #ifndef HL_STORE_SCHEMA_H
 #define HL_STORE_SCHEMA_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "store/db.h"
 
 /*
  * The tables of a day, as a person with the sqlite3 shell sees them too; every column is described in
- * schema.c. Raised whenever an older hotleaf would misread what a newer one writes.
+ * schema.c. Raised whenever an older hotleaf would misread what a newer one writes: not for tables that it
+ * passes over. A day may lack those of bodies; its next writer adds them.
  */
 enum { HL_SCHEMA_VERSION = 2 };
 
@@ -34,6 +36,8 @@ enum hl_table {
 	HL_TABLE_LOSSES = 12,
 	HL_TABLE_WINDOW_NOTES = 13,
 	HL_TABLE_GAPS = 14,
+	HL_TABLE_CODES = 15,
+	HL_TABLE_FUNCTIONS = 16,
 	HL_N_TABLES
 };
 
@@ -49,7 +53,9 @@ extern const struct hl_table_shape hl_tables[HL_N_TABLES];
  * hotleaf wrote it, or one before the first release.
  */
 int hl_schema_prepare(struct hl_db *db, struct hl_err *err);
-/* As above, but an empty one is no day either: -EBADMSG. Changes nothing. */
+/* Whether the day has the tables of bodies. 0 or -errno. */
+int hl_schema_has_bodies(struct hl_db *db, bool *ret, struct hl_err *err);
+/* As hl_schema_prepare(), but an empty one is no day either: -EBADMSG. Changes nothing. */
 int hl_schema_check(struct hl_db *db, struct hl_err *err);
 
 #endif
