@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "command/bodies.h"
 #include "command/header.h"
 #include "command/identity.h"
 #include "command/kernel_names.h"
@@ -55,7 +56,8 @@ struct hl_keeper {
 	uint64_t unrooted;
 	struct hl_reach_stats reach;
 	struct hl_rewriter rewriter;
-	struct hl_err failure; /* of the store, as last told; "": it works */
+	struct hl_bodies *bodies; /* NULL: none are kept */
+	struct hl_err failure;    /* of the store, as last told; "": it works */
 };
 
 void hl_kept_done(struct hl_kept *kept)
@@ -114,6 +116,7 @@ static int prepare_names(struct hl_keeper *k, const struct hl_kept *kept, struct
 struct taking {
 	struct hl_storing storing;
 	struct hl_metrics *metrics;
+	struct hl_bodies *bodies;
 	uint64_t sample_ns; /* that one stands for; 0: its period says so */
 };
 
@@ -124,13 +127,17 @@ static int take(void *ctx, const struct hl_sample *sample, const struct hl_ident
 	uint64_t ns = t->sample_ns ? sample->count.samples * t->sample_ns : sample->count.periods;
 
 	hl_metrics_add_service(t->metrics, identity->value[HL_BY_SERVICE], ns);
+	if (t->bodies && hl_bodies_count(t->bodies, hl_batch_profile(t->storing.batch), sample, frames, n))
+		return -ENOMEM;
 	return hl_storing_take(&t->storing, sample, identity, frames, n);
 }
 
 static int name_samples(struct hl_keeper *k, const struct hl_kept *kept, struct hl_batch *batch,
 			struct hl_resolve_counts *counts, struct hl_err *err)
 {
-	struct taking taking = { .storing = { .batch = batch }, .metrics = k->options.metrics };
+	struct taking taking = { .storing = { .batch = batch },
+				 .metrics = k->options.metrics,
+				 .bodies = k->bodies };
 	int code;
 	const struct hl_resolve resolve = {
 		.window = &kept->window,
@@ -156,8 +163,12 @@ static int name_samples(struct hl_keeper *k, const struct hl_kept *kept, struct 
 
 	if (!k->options.event->software_clock)
 		taking.sample_ns = HL_SECOND_NS / kept->frequency;
+	if (k->bodies)
+		hl_bodies_begin(k->bodies, kept->when.start_ns / HL_DAY_NS);
 	code = hl_resolve_run(&resolve, hl_batch_profile(batch), counts, err);
 	hl_storing_done(&taking.storing);
+	if (!code && k->bodies && hl_bodies_collect(k->bodies, &resolve, batch))
+		code = hl_err_set(err, -ENOMEM, "no memory for the code of functions");
 	return code;
 }
 
@@ -299,6 +310,11 @@ static void *run(void *ctx)
 	struct hl_kept kept;
 	struct hl_err err = { "" };
 
+	if (hl_store_limits(k->options.store).code_bytes) {
+		k->bodies = hl_bodies_new();
+		if (!k->bodies)
+			hl_log(HL_LOG_WARNING, "store", "no memory: the code of functions is not kept");
+	}
 	if (hl_privileges_drop(k->options.elsewhere, &err))
 		hl_log(HL_LOG_WARNING, "store", "%s", err.text);
 	while (next(k, &kept)) {
@@ -311,6 +327,7 @@ static void *run(void *ctx)
 	}
 	hl_rewriter_stop(&k->rewriter);
 	forget_names(k);
+	hl_bodies_free(k->bodies);
 	return NULL;
 }
 

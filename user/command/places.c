@@ -28,25 +28,25 @@
 enum { BATCH = 4096, PLACES_LIMIT = 16 << 20 };
 
 /* A raw address means something in one process only, and to one that tells of its code at all. */
-static uint32_t process_of(const struct hl_places *places, uint64_t frame,
+static uint32_t process_of(const struct hl_resolve *resolve, uint64_t frame,
 			   const struct hl_process_key *process)
 {
-	return hl_frame_is_raw_user(frame) ? hl_code_files_number(places->resolve->code_files, process) : 0;
+	return hl_frame_is_raw_user(frame) ? hl_code_files_number(resolve->code_files, process) : 0;
 }
 
-static struct hl_symd_query query_of(const struct hl_places *places, uint64_t frame,
+static struct hl_symd_query query_of(const struct hl_resolve *resolve, uint64_t frame,
 				     const struct hl_process_key *process)
 {
 	struct hl_symd_query q;
 
-	frame = hl_moved_code_translate(places->resolve->moved, frame, process);
+	frame = hl_moved_code_translate(resolve->moved, frame, process);
 	memset(&q, 0, sizeof(q)); /* compared by its bytes */
 	if (hl_frame_is_kernel(frame)) {
 		q.place = HL_SYMD_KERNEL;
 		q.where = frame;
 	} else if (frame & HL_FRAME_RAW) {
 		q.place = HL_SYMD_RAW;
-		q.file = process_of(places, frame, process);
+		q.file = process_of(resolve, frame, process);
 		q.where = frame & ~HL_FRAME_RAW;
 	} else {
 		q.place = HL_SYMD_FILE;
@@ -56,11 +56,11 @@ static struct hl_symd_query query_of(const struct hl_places *places, uint64_t fr
 	return q;
 }
 
-static struct hl_symd_query query_of_sample(const struct hl_places *places, const struct hl_sample *sample)
+struct hl_symd_query hl_places_query(const struct hl_resolve *resolve, const struct hl_sample *sample)
 {
-	struct hl_symd_query q = query_of(places, sample->key.ip, &sample->key.process);
+	struct hl_symd_query q = query_of(resolve, sample->key.ip, &sample->key.process);
 
-	if (places->resolve->instructions || places->resolve->loops || places->resolve->line_tier) {
+	if (resolve->instructions || resolve->loops || resolve->line_tier) {
 		q.flags |= HL_SYMD_WANT_TEXT;
 		q.code_len = sample->count.code_len;
 		q.before_len = sample->count.before_len;
@@ -71,7 +71,7 @@ static struct hl_symd_query query_of_sample(const struct hl_places *places, cons
 		q.flags |= HL_SYMD_LIVING;
 	if (sample->key.mode == HL_MODE_USER32)
 		q.flags |= HL_SYMD_CODE_32;
-	if (places->resolve->software_clock)
+	if (resolve->software_clock)
 		q.flags |= HL_SYMD_SW_CLOCK;
 	return q;
 }
@@ -113,14 +113,14 @@ static int add(struct hl_places *places, const struct hl_symd_query *query)
 
 int hl_places_add_caller(struct hl_places *places, uint64_t frame, const struct hl_process_key *process)
 {
-	struct hl_symd_query query = query_of(places, frame, process);
+	struct hl_symd_query query = query_of(places->resolve, frame, process);
 
 	return add(places, &query);
 }
 
 int hl_places_add_sample(struct hl_places *places, const struct hl_sample *sample)
 {
-	struct hl_symd_query query = query_of_sample(places, sample);
+	struct hl_symd_query query = hl_places_query(places->resolve, sample);
 
 	return add(places, &query);
 }
@@ -135,14 +135,14 @@ static const struct hl_place *get(const struct hl_places *places, const struct h
 const struct hl_place *hl_places_caller(const struct hl_places *places, uint64_t frame,
 					const struct hl_process_key *process)
 {
-	struct hl_symd_query query = query_of(places, frame, process);
+	struct hl_symd_query query = query_of(places->resolve, frame, process);
 
 	return get(places, &query);
 }
 
 const struct hl_place *hl_places_sample(const struct hl_places *places, const struct hl_sample *sample)
 {
-	struct hl_symd_query query = query_of_sample(places, sample);
+	struct hl_symd_query query = hl_places_query(places->resolve, sample);
 
 	return get(places, &query);
 }
@@ -233,7 +233,7 @@ static void weigh_sample(const struct hl_places *places, size_t number, uint64_t
 	const struct hl_window *w = places->resolve->window;
 	const struct hl_sample *sample = &w->samples[number];
 	const struct hl_stack_row *row = hl_window_stack(w, sample->key.user_stack);
-	struct hl_symd_query q = query_of(places, sample->key.ip, &sample->key.process);
+	struct hl_symd_query q = query_of(places->resolve, sample->key.ip, &sample->key.process);
 	uint32_t n = row ? row->head.n : 0, i = 0;
 
 	do {
@@ -242,7 +242,7 @@ static void weigh_sample(const struct hl_places *places, size_t number, uint64_t
 			weights[q.file] += sample->count.samples;
 		}
 		if (i < n)
-			q = query_of(places, row->frames[i], &sample->key.process);
+			q = query_of(places->resolve, row->frames[i], &sample->key.process);
 	} while (i++ < n);
 }
 

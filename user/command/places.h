@@ -38,6 +38,9 @@ struct hl_places {
 	struct hl_tiers *tiers; /* while they are looked up; NULL: no loops are wanted */
 };
 
+/* What symd is asked about the instruction of @sample. */
+struct hl_symd_query hl_places_query(const struct hl_resolve *resolve, const struct hl_sample *sample);
+
 /*
  * Notes the place of a caller, or of a sample's own instruction. Where the caller is a raw user address it is
  * one of @process; else that does not matter. 0 or -ENOMEM.

@@ -348,3 +348,40 @@ size_t hl_reach_remapped(struct hl_reach *reach, int proc_fd, const struct hl_fi
 	*ret_dropped = reply.dropped;
 	return reply.n;
 }
+
+static int read_bytes(struct hl_reach *reach, struct hl_reach_request *request, int dir_fd, uint64_t place,
+		      void *ret, size_t n)
+{
+	_cleanup_close_ int fd = -1;
+	struct hl_reach_reply reply;
+	int code = call(reach, request, dir_fd, place, &reply, &fd);
+
+	if (code)
+		return code;
+	return pread(fd, ret, n, 0) == (ssize_t)n ? 0 : -EIO;
+}
+
+int hl_reach_range(struct hl_reach *reach, int fd, uint64_t at, void *ret, size_t n)
+{
+	struct hl_reach_request request;
+	struct statx st;
+
+	(void)set_path(&request, HL_REACH_RANGE, "the code in a file");
+	request.event.start = at;
+	request.event.end = at + n;
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st))
+		return -errno;
+	return read_bytes(reach, &request, fd, (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor, ret, n);
+}
+
+int hl_reach_memory(struct hl_reach *reach, int proc_fd, const struct hl_process_key *process, uint64_t at,
+		    void *ret, size_t n)
+{
+	struct hl_reach_request request;
+
+	(void)set_path(&request, HL_REACH_MEMORY, "the code of a process");
+	request.event.process = *process;
+	request.event.start = at;
+	request.event.end = at + n;
+	return read_bytes(reach, &request, proc_fd, hl_hash(process, sizeof(*process), 0) | 1, ret, n);
+}

@@ -10,6 +10,7 @@
 
 struct hl_err;
 struct hl_file_event;
+struct hl_process_key;
 struct hl_remapped;
 struct stat;
 
@@ -65,6 +66,14 @@ int hl_reach_maps(struct hl_reach *reach, int proc_fd, const char *maps,
 /* hl_remapped_find(); 0 also without an answer, since it reads from the memory of the process. */
 size_t hl_reach_remapped(struct hl_reach *reach, int proc_fd, const struct hl_file_event *event,
 			 struct hl_remapped *ret, size_t *ret_dropped);
+
+/*
+ * Reads @n bytes, at most a megabyte, of the file @fd from @at on, or of the memory of @process, which must be the very
+ * one: -ESRCH. 0 or -errno, also where not all of them are there; with the errors of above.
+ */
+int hl_reach_range(struct hl_reach *reach, int fd, uint64_t at, void *ret, size_t n);
+int hl_reach_memory(struct hl_reach *reach, int proc_fd, const struct hl_process_key *process, uint64_t at,
+		    void *ret, size_t n);
 
 /* Whether @code is of a place that does not answer, now or lately. */
 bool hl_reach_is_unanswered(int code);

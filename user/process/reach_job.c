@@ -22,7 +22,7 @@
 #endif
 
 /* A maps file of a process with the 65,530 mappings that are the default limit, and long paths, has less. */
-enum { READ_MAX = 32 << 20, MOUNTS_MAX = 4 << 20, BLOCK = 1 << 16 };
+enum { READ_MAX = 32 << 20, MOUNTS_MAX = 4 << 20, RANGE_MAX = 1 << 20, BLOCK = 1 << 16 };
 
 /* virtiofs looks like FUSE, but is a file system of the virtual machine's host: as reliable as a disk. */
 static bool is_virtiofs(const struct stat *st)
@@ -131,6 +131,40 @@ static int read_file(int dir_fd, const char *path)
 	return fd < 0 ? -errno : copy(fd, READ_MAX, &len);
 }
 
+/* A copy of what @from holds from @start to @end, all of it. */
+static int copy_range(int from, uint64_t start, uint64_t end)
+{
+	_cleanup_close_ int to = memfd_create("hotleaf-code", MFD_CLOEXEC);
+	char block[BLOCK];
+	int code = to < 0 ? -errno : 0;
+
+	if (!code && end - start > RANGE_MAX)
+		code = -EFBIG;
+	while (!code && start < end) {
+		size_t want = end - start < sizeof(block) ? end - start : sizeof(block);
+		ssize_t n = pread(from, block, want, (off_t)start);
+
+		if (n <= 0)
+			return n < 0 ? -errno : -ENODATA;
+		code = write_all(to, block, (size_t)n);
+		start += (uint64_t)n;
+	}
+	return code ? code : TAKE_FD(to);
+}
+
+static int read_memory(int proc_fd, const struct hl_file_event *event)
+{
+	_cleanup_close_ int dir_fd = -1, fd = -1;
+	char name[16];
+
+	(void)snprintf(name, sizeof(name), "%u", event->process.tgid);
+	dir_fd = openat(proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0 || !hl_proc_started(dir_fd, event->process.start_time))
+		return -ESRCH;
+	fd = openat(dir_fd, "mem", O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : copy_range(fd, event->start, event->end);
+}
+
 void hl_reach_do(const struct hl_reach_request *request, int dir_fd, struct hl_reach_reply *ret, int *ret_fd)
 {
 	int fd = -EINVAL;
@@ -147,6 +181,12 @@ void hl_reach_do(const struct hl_reach_request *request, int dir_fd, struct hl_r
 		break;
 	case HL_REACH_READ:
 		fd = read_file(dir_fd, request->path);
+		break;
+	case HL_REACH_RANGE:
+		fd = copy_range(dir_fd, request->event.start, request->event.end);
+		break;
+	case HL_REACH_MEMORY:
+		fd = read_memory(dir_fd, &request->event);
 		break;
 	case HL_REACH_REMAPPED:
 		ret->n = (uint32_t)hl_remapped_find(dir_fd, &request->event, ret->remapped, &dropped);

@@ -16,6 +16,8 @@ enum hl_reach_op {
 	HL_REACH_OPEN_IN_ROOT = 1,
 	HL_REACH_READ = 2, /* a file of /proc; comes as a copy */
 	HL_REACH_REMAPPED = 3,
+	HL_REACH_RANGE = 4,  /* of the file that comes instead of a folder: from event.start to event.end */
+	HL_REACH_MEMORY = 5, /* the same of the memory of event.process; both come as a copy */
 };
 
 /* Passed with a descriptor of the folder that @path counts from. */
