@@ -47,8 +47,8 @@ static int prepare(struct hl_mail_code *code, const struct hl_profile *profile)
 	code->symd = hl_symd_new(NULL);
 	if (!code->symd)
 		return 0;
-	code->listings = hl_listings_new(profile, code->symd, /* opened= */ false, /* living= */ NULL,
-					 HL_SYMD_WANT_LINES);
+	code->listings = hl_listings_new(profile, code->symd, /* cache= */ NULL, /* opened= */ false,
+					 /* living= */ NULL, HL_SYMD_WANT_LINES);
 	return code->listings ? 0 : -ENOMEM;
 }
 
