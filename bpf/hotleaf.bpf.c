@@ -142,11 +142,19 @@ static __always_inline void walk_by_kernel(struct bpf_perf_event_data *ctx, stru
 		if (first + i >= n)
 			break;
 		s->found.base = HL_FRAME_RAW;
-		s->ip = s->kernel[(first + i) & (HL_MAX_KERNEL_FRAMES - 1)] - (first + i ? 1 : 0);
-		if (!append_frame(s))
+		s->ip = s->kernel[(first + i) & (HL_MAX_KERNEL_FRAMES - 1)];
+		/* What a frame pointer leads to may be any number, and would read as a frame of another kind. */
+		if (s->ip == 0 || s->ip >> USER_ADDRESS_BITS) {
+			s->stack.head.end = s->ip ? HL_WALK_NO_MAPPING : HL_WALK_COMPLETE;
 			break;
+		}
+		s->ip -= first + i ? 1 : 0;
+		if (!append_frame(s)) {
+			s->stack.head.end = HL_WALK_DEPTH;
+			break;
+		}
 	}
-	if (n >= max_kernel_frames)
+	if (n >= max_kernel_frames && first + i >= n)
 		s->stack.head.end = HL_WALK_DEPTH;
 }
 

@@ -10,11 +10,12 @@
 #include "table.bpf.h"
 #include "task.bpf.h"
 
-#define START_BYTES     64           /* of stack that _start uses before it calls */
-#define MAX_FRAME_BYTES (8ULL << 20) /* a frame pointer further from the stack pointer is none */
-#define MAX_STACK_BYTES (1ULL << 30) /* of one frame by a table: alloca and large arrays are legal */
-#define USER_CS_32      0x23
-#define NO_CHUNK        1 /* no address of a chunk */
+#define START_BYTES       64           /* of stack that _start uses before it calls */
+#define MAX_FRAME_BYTES   (8ULL << 20) /* a frame pointer further from the stack pointer is none */
+#define MAX_STACK_BYTES   (1ULL << 30) /* of one frame by a table: alloca and large arrays are legal */
+#define USER_CS_32        0x23
+#define USER_ADDRESS_BITS 56 /* with five levels of page tables; 47 with four */
+#define NO_CHUNK          1  /* no address of a chunk */
 
 /* uc_mcontext in struct ucontext: a struct sigcontext_64 (asm/sigcontext.h) behind flags, link and stack_t. */
 #define SIGFRAME_REGS 40

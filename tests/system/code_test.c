@@ -259,6 +259,26 @@ HL_TEST(frame_pointer_that_is_lost)
 	check_borrowed("register", "^borrowed;\\[unwind: bad frame\\];caller;with_register;work;");
 }
 
+/* Without the program's own walk, the kernel passes on what it finds there. */
+HL_TEST(frame_of_zeros_in_the_kernels_walk)
+{
+	struct folded folded = record("--kernel-walk -F 499 -d 1 -- %s 60 zeros", workload("borrowed"));
+
+	CHECK(sum_of(&folded, "^borrowed;") > 50);
+	folded_done(&folded);
+}
+
+HL_TEST(recursion_below_a_limit_of_three)
+{
+	struct folded folded = record("-F 499 -d 1 --max-depth 3 -- %s 60 20", workload("deep"));
+	uint64_t all = sum_of(&folded, "^deep;.*;bottom;");
+
+	CHECK(all > 50);
+	check_at_least("marked stacks", sum_of(&folded, "^deep;\\[truncated\\];(descend;){3}bottom;"), all,
+		       0.97);
+	folded_done(&folded);
+}
+
 HL_TEST(frames_of_variable_size)
 {
 	check_frames("alloca", ";variable_frame;", ";main;variable_frames;variable_frame;");

@@ -3,7 +3,7 @@
  * borrowed SECONDS MODE: work below assembly that uses %rbp for something that a simple walker does not expect.
  *   stack      it is on another stack, and %rbp keeps the place on the old one
  *   register   its caller's %rbp is where no walker finds it, as its call frame information says; %rbp points at
- *              what looks like a frame, of a function that never runs
+ *              what looks like a frame, of a function that never runs; zeros: at a frame of zeros
  */
 #include "work.h"
 
@@ -71,12 +71,12 @@ __asm__(".text\n"
 OWN_FRAME static void caller(const char *mode)
 {
 	static _Alignas(16) char stack[STACK_SIZE];
-	const void *frame[2] = { NULL, behind_call };
+	const void *frame[2] = { NULL, behind_call }, *zeros[2] = { NULL, NULL };
 
 	if (strcmp(mode, "stack") == 0)
 		on_stack(stack + sizeof(stack));
 	else
-		with_register(frame);
+		with_register(strcmp(mode, "zeros") == 0 ? zeros : frame);
 	AFTER_CALL();
 }
 
