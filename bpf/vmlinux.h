@@ -171,8 +171,8 @@ struct kernfs_node {
 };
 
 /*
- * mm_lock_seq (CONFIG_PER_VMA_LOCK): an int since 6.4, a seqcount_t since eb449bd96954. Each has its flavour: a number and
- * a structure of the same name are not the same field.
+ * mm_lock_seq (CONFIG_PER_VMA_LOCK): an int since 6.4, a seqcount_t since eb449bd96954. Each has its flavour: a
+ * number and a structure of the same name are not the same field.
  */
 struct mm_struct___lock_number {
 	int mm_lock_seq;
