@@ -89,7 +89,7 @@ HL_TEST_TIMEOUT(what_is_excluded_is_not_kept, 90)
 
 	need_root();
 	load = start("%s 60 >/dev/null", workload("load"));
-	agent = start_agent("-F 99 --exclude process=load");
+	agent = start_agent("-F 99 --exclude process=load --host node-7");
 	wait_for_window(since);
 	(void)sleep(6);
 	end_agent(agent);
@@ -100,6 +100,8 @@ HL_TEST_TIMEOUT(what_is_excluded_is_not_kept, 90)
 	folded_done(&folded);
 	CHECK(read_account().filtered > 100);
 	CHECK(shell("grep -q by_value %sstore/*.db", test_dir()) == 1);
+	CHECK_STR(output_of(NULL, "sqlite3 %sstore/*.db 'SELECT DISTINCT host FROM sources'", test_dir()),
+		  "node-7\n");
 }
 
 HL_TEST_TIMEOUT(one_agent_a_store, 60)
@@ -305,6 +307,8 @@ HL_TEST(wrong_usage)
 	int status;
 
 	CHECK(strstr(output_of(&status, "%s agent --window 7", hotleaf()), "must divide an hour"));
+	CHECK_INT(status, 2);
+	CHECK(strstr(output_of(&status, "%s agent --host a/b", hotleaf()), "must be a name"));
 	CHECK_INT(status, 2);
 	CHECK(strstr(output_of(&status, "%s report --since tomorrow", hotleaf()), "is no point in time"));
 	CHECK_INT(status, 2);

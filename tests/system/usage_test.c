@@ -145,6 +145,14 @@ HL_TEST(container_with_its_own_process_ids)
 	       hotleaf());
 }
 
+HL_TEST(another_name_for_the_host)
+{
+	need_root();
+	CHECK(strncmp(output_of(NULL, "%s record -d 0.1 --host node-7 -f txt -o -", hotleaf()), "node-7, ",
+		      8) == 0);
+	expect(2, "without blanks", "%s record -d 0.1 --host 'node 7' -o /dev/null -f txt", hotleaf());
+}
+
 HL_TEST(not_root)
 {
 	need_root();

@@ -15,6 +15,7 @@ static const struct hl_option options[] = {
 		  "cpu-clock" },
 	HL_SELECTION_ROWS(struct hl_agent_options, recording.where, recording.exclude),
 	HL_RECORDING_SYNTAX(struct hl_agent_options),
+	HL_RECORDING_HOST(struct hl_agent_options),
 	HL_HEADING("What is kept"),
 	{ "store", 0, HL_STRING(struct hl_agent_options, store), .default_text = HL_STORE_DIR,
 	  .metavar = "DIR", .help = "where: a file for each UTC day" },

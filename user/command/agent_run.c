@@ -231,8 +231,8 @@ static void wait_a_second(struct run *run)
 		run->reload = true;
 	if (run->reload && !run->before)
 		reload(run);
-	hl_graphs_look(run->graphs, &run->plan->options.graphs, run->plan->options.store,
-		       run->plan->options.window_ns);
+	hl_graphs_look(run->graphs, &run->plan->options.graphs, run->plan->options.recording.host,
+		       run->plan->options.store, run->plan->options.window_ns);
 	(void)hl_notify("WATCHDOG=1");
 }
 
@@ -247,6 +247,7 @@ static int begin(struct run *run, struct hl_err *err)
 		.symd = &plan->names,
 		.cache = plan->cache,
 		.event = &plan->event,
+		.host = c->host,
 		.intel = c->syntax == HL_SYNTAX_INTEL,
 		.selection = plan->selection,
 		.store = plan->store,

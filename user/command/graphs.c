@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +21,7 @@
 #include "base/spawn.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "command/host_name.h"
 #include "process/pressure.h"
 
 /* Of an incident: what led to it, and how it went on. */
@@ -198,15 +198,14 @@ static void look_at_pressure(struct hl_graphs *g, const struct hl_graphs_options
 }
 
 /* As hl_outputs names files, and that it is of an incident. */
-static int name_incident(const char *graphs_dir, uint64_t since_ns, uint64_t length_ns, struct hl_str *path)
+static int name_incident(const char *host_given, const char *graphs_dir, uint64_t since_ns,
+			 uint64_t length_ns, struct hl_str *path)
 {
-	char time[HL_TIME_SIZE];
-	struct utsname uts;
+	char time[HL_TIME_SIZE], host[HL_HOST_NAME_SIZE];
 
+	hl_host_name(host_given, host);
 	hl_str_addf(path, "%s", graphs_dir);
-	if (uname(&uts))
-		return -errno;
-	for (const char *c = uts.nodename; *c; c++)
+	for (const char *c = host; *c; c++)
 		hl_str_addc(path, isalnum((unsigned char)*c) || strchr("-_.", *c) ? *c : '_');
 	hl_str_addf(path, "-%s-%" PRIu64 "s-pressure.html", hl_time_file_name(since_ns, time),
 		    length_ns / HL_SECOND_NS);
@@ -214,21 +213,22 @@ static int name_incident(const char *graphs_dir, uint64_t since_ns, uint64_t len
 }
 
 /* Whether it is time for the one that was noted, and then a child for it. */
-static bool write_incident(struct hl_graphs *g, const char *dir, const char *graphs_dir, uint64_t settled_ns)
+static bool write_incident(struct hl_graphs *g, const char *host, const char *dir, const char *graphs_dir,
+			   uint64_t settled_ns)
 {
 	_cleanup_str_ struct hl_str path = { 0 };
 	uint64_t since_ns = g->incident_ns - BEFORE_NS;
 
 	if (!g->incident_ns || settled_ns < g->incident_ns + AFTER_NS)
 		return false;
-	if (!name_incident(graphs_dir, since_ns, BEFORE_NS + AFTER_NS, &path))
+	if (!name_incident(host, graphs_dir, since_ns, BEFORE_NS + AFTER_NS, &path))
 		start(g, dir, since_ns, since_ns + BEFORE_NS + AFTER_NS, path.data);
 	g->incident_ns = 0;
 	return true;
 }
 
-void hl_graphs_look(struct hl_graphs *g, const struct hl_graphs_options *options, const char *dir,
-		    uint64_t window_ns)
+void hl_graphs_look(struct hl_graphs *g, const struct hl_graphs_options *options, const char *host,
+		    const char *dir, uint64_t window_ns)
 {
 	_cleanup_str_ struct hl_str graphs_dir = { 0 };
 	uint64_t now_ns = hl_realtime_ns(), settled_ns, until_ns;
@@ -243,7 +243,7 @@ void hl_graphs_look(struct hl_graphs *g, const struct hl_graphs_options *options
 	if (worked)
 		prune(options, graphs_dir.data);
 	settled_ns = now_ns - window_ns - WRITING_NS;
-	if (write_incident(g, dir, graphs_dir.data, settled_ns))
+	if (write_incident(g, host, dir, graphs_dir.data, settled_ns))
 		return;
 	if (is_due(g, options->every_ns, now_ns, settled_ns, &until_ns))
 		start(g, dir, until_ns - options->every_ns, until_ns, graphs_dir.data);

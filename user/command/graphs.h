@@ -29,8 +29,8 @@ HL_DEFINE_CLEANUP(struct hl_graphs, hl_graphs_free)
  * To be called once a second: starts what is due and reaps what is done. Windows of the store in @dir are @window_ns
  * long. What goes wrong is logged.
  */
-void hl_graphs_look(struct hl_graphs *graphs, const struct hl_graphs_options *options, const char *dir,
-		    uint64_t window_ns);
+void hl_graphs_look(struct hl_graphs *graphs, const struct hl_graphs_options *options, const char *host,
+		    const char *dir, uint64_t window_ns);
 
 /* CPU time of all children that have ended. */
 uint64_t hl_graphs_cpu_ns(const struct hl_graphs *graphs);

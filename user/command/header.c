@@ -348,13 +348,13 @@ static void note_selection(struct hl_header *h, const struct hl_resolve_counts *
 	hl_header_note(h, h->containers_note);
 }
 
-static void fill_host(struct hl_header *h)
+static void fill_host(struct hl_header *h, const char *given)
 {
 	struct utsname uts;
 
+	hl_host_name(given, h->host);
 	if (uname(&uts))
 		return;
-	(void)snprintf(h->host, sizeof(h->host), "%s", uts.nodename);
 	(void)snprintf(h->kernel, sizeof(h->kernel), "%s %s %s", uts.sysname, uts.release, uts.machine);
 }
 
@@ -375,7 +375,7 @@ void hl_header_fill(struct hl_header *h, const struct hl_header_facts *facts)
 	const __u64 *value = stats->counters.value;
 
 	memset(h, 0, sizeof(*h));
-	fill_host(h);
+	fill_host(h, facts->host);
 	h->meta = (struct hl_profile_meta){
 		.host = h->host,
 		.kernel = h->kernel,

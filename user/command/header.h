@@ -4,6 +4,7 @@
 
 #include "capture/capture.h"
 #include "capture/event.h"
+#include "command/host_name.h"
 #include "command/resolve.h"
 #include "command/session.h"
 #include "process/reach.h"
@@ -18,7 +19,7 @@ struct hl_header {
 	struct hl_profile_meta meta;
 	struct hl_loss losses[HL_COUNTER_MAX + HL_WALK_MAX + 24];
 	const char *notes[32];
-	char host[256], kernel[256], walk_note[400], room_note[200], moved_note[200];
+	char host[HL_HOST_NAME_SIZE], kernel[256], walk_note[400], room_note[200], moved_note[200];
 	char refused_note[400], missing_note[400], damaged_note[120], kernel_note[400], symd_note[300];
 	char lines_note[640], lines_missing_note[400], code_note[700], fetch_note[560];
 	char selection_note[160], containers_note[400], cache_note[160], far_note[120];
@@ -40,6 +41,7 @@ struct hl_header_facts {
 	struct hl_session_times times;
 	struct hl_reach_stats reach; /* likewise */
 	uint64_t unrooted;           /* of hl_files_unrooted() */
+	const char *host;            /* as hl_host_name() */
 	uint64_t moved_refused;      /* of hl_session_moved_code(), in this time */
 	/* One of many windows: notes are sentences that stay the same from one to the next. */
 	bool of_many;

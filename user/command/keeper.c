@@ -220,6 +220,7 @@ static void fill_header(struct hl_keeper *k, const struct hl_kept *kept, struct 
 		.stats = kept->stats,
 		.reach = reach,
 		.unrooted = unrooted - k->unrooted,
+		.host = k->options.host,
 		.moved_refused = kept->moved_refused,
 		.times = { .start_ns = kept->when.start_ns,
 			   .end_ns = kept->when.end_ns,

@@ -29,6 +29,7 @@ struct hl_keeper;
 struct hl_keeper_options {
 	struct hl_session *session;
 	const struct hl_event_choice *event;
+	const char *host; /* as hl_host_name() */
 	bool intel;
 	bool elsewhere; /* the store is another user's */
 	const struct hl_symd_options *symd;

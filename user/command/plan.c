@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "command/host_name.h"
 #include "command/selection.h"
 #include "store/store.h"
 #include "symd/client_cache.h"
@@ -37,6 +38,8 @@ int hl_plan_check(const struct hl_agent_options *options, struct hl_err *err)
 			hl_usage(err, "option \"--window\" must divide an hour: 10, 30, 60, 5m"), err);
 	if (options->recording.event && hl_event_parse(options->recording.event, &event, err))
 		return hl_settings_blame(&options->settings, "event", HL_EXIT_USAGE, err);
+	if (hl_host_name_check(options->recording.host, err))
+		return hl_settings_blame(&options->settings, "host", HL_EXIT_USAGE, err);
 	code = check_conditions(options, "where", err);
 	return code ? code : check_conditions(options, "exclude", err);
 }

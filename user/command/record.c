@@ -42,6 +42,7 @@ static const struct hl_option options[] = {
 	  .help = "functions are told apart by source file and line, by debug information" },
 	HL_RECORDING_DEBUGINFOD(struct record),
 	HL_RECORDING_SYNTAX(struct record),
+	HL_RECORDING_HOST(struct record),
 	{ "pprof-insn", 0, HL_FLAG(struct record, pprof_insn),
 	  .help = "pb.gz: the instruction is the innermost line of its location" },
 	HL_RECORDING_LIMITS(struct record),

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "base/clock.h"
 #include "command/child.h"
 #include "command/header.h"
+#include "command/host_name.h"
 #include "command/kernel_names.h"
 #include "command/living_code.h"
 #include "command/named_files.h"
@@ -204,8 +204,10 @@ static int prepare(struct hl_recording *run, char **command, struct hl_err *err)
 	struct hl_capture_options capture = hl_recording_capture(c, &run->event);
 	const struct hl_symd_options tables = { .memory_mb = c->symd_mb, .timeout_ms = HL_TABLES_MS };
 	const struct hl_symd_options names = { .memory_mb = c->symd_mb, .timeout_ms = HL_NAMES_MS };
-	int code = hl_selection_new(&c->by, &c->where, &c->exclude, &run->selection, err);
+	int code = hl_host_name_check(c->host, err);
 
+	if (!code)
+		code = hl_selection_new(&c->by, &c->where, &c->exclude, &run->selection, err);
 	if (!code && c->flat)
 		hl_selection_flatten(run->selection);
 	capture.only_targets = c->pids.n > 0 || command[0];
@@ -284,7 +286,7 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 {
 	uint64_t refused;
 	struct hl_kernel_names kernel = { 0 };
-	struct utsname uts = { .nodename = "" };
+	char host[HL_HOST_NAME_SIZE];
 	struct hl_named_files named = { 0 };
 	struct hl_resolve resolve = {
 		.named = &named,
@@ -310,7 +312,7 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 		.selection = run->selection,
 		.cgroups = hl_session_cgroups(run->session),
 		.exes = hl_session_exes(run->session),
-		.host = uts.nodename,
+		.host = host,
 		.event = run->event.name,
 	};
 	struct hl_resolve_counts counts;
@@ -327,10 +329,11 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 		.times = hl_session_times(run->session),
 		.moved_refused = refused,
 		.unrooted = hl_session_unrooted(run->session),
+		.host = run->config->host,
 	};
 	int code;
 
-	(void)uname(&uts);
+	hl_host_name(run->config->host, host);
 	code = make_profile(&resolve, &counts, &run->profile, err);
 	if (!code)
 		code = make_detailed(run, &resolve, err);

@@ -33,6 +33,7 @@ struct hl_recording_options {
 	bool detailed;        /* a detailed profile is wanted, too */
 	bool inlines, lines; /* by debug information: frames of inlined functions; functions by source line */
 	uint32_t debug_mb;   /* of debug information of one file, inflated */
+	const char *host;    /* instead of this host's name; NULL: that */
 	const char *cache;   /* directory, or "none" */
 	uint32_t cache_mb;
 	bool debuginfod;        /* debug files that are not on this host are fetched */
@@ -64,6 +65,9 @@ extern const char *const hl_recording_syntaxes[];
 	{ "call-graph", 'g', HL_FLAG(config, recording.call_graph),  \
 	  .help = "stacks, which are always recorded; accepted as perf's spelling" }
 #define HL_RECORDING_WHO(config) HL_SELECTION_ROWS(config, recording.where, recording.exclude)
+#define HL_RECORDING_HOST(config)  \
+	{ "host", 0, HL_STRING(config, recording.host), .metavar = "NAME",  \
+	  .help = "what this host is called in results, in a container the node's name; without it the host's name" }
 #define HL_RECORDING_SYNTAX(config)  \
 	{ "syntax", 0, HL_CHOICE(config, recording.syntax), .choices = hl_recording_syntaxes, .default_text = "att",  \
 	  .metavar = "SYNTAX", .help = "of instructions" }
