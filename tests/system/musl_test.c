@@ -6,6 +6,10 @@
  * into them, and stripped. Every stack must reach the program's or the thread's start.
  */
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "harness.h"
 #include "system/record.h"
 
@@ -74,6 +78,33 @@ HL_TEST(linked_into_the_program_and_stripped)
 {
 	check_stacks("-static -s", "^musl;\\[musl\\+[^;]*;\\[musl\\+[^;]*;\\[musl\\+",
 		     "^musl;\\[musl\\+[^;]*;\\[musl\\+[^;]*;\\[musl\\+");
+}
+
+/* What symbols tell of a program is what is found out where they are gone. */
+HL_TEST(stripped_functions_gather_at_their_starts)
+{
+	const char *path = build("-static");
+	struct folded folded;
+	uint64_t all, right = 0;
+	char *starts;
+
+	starts = strdup(output_of(
+		NULL,
+		"nm '%s' | awk '$2 ~ /[tTwW]/ { sub(/^0*/, \"\", $1); print \"+0x\" $1 \"]\" }' | sort -u",
+		path));
+	must("strip '%s'", path);
+	folded = record("-F 499 -d 4 --leaf function -- %s 4", path);
+	all = sum_of(&folded, "\\[musl\\+0x[0-9a-f]+\\]( |$)");
+	for (const char *s = starts, *end; (end = strchr(s, '\n')); s = end + 1) {
+		char pattern[64];
+
+		(void)snprintf(pattern, sizeof(pattern), "\\[musl\\%.*s\\]( |$)", (int)(end - s - 1), s);
+		right += sum_of(&folded, pattern);
+	}
+	free(starts);
+	CHECK(all > 300);
+	check_at_least("leaves at the starts of functions", right, all, 0.95);
+	folded_done(&folded);
 }
 
 HL_TEST(linked_with_the_library)

@@ -17,6 +17,11 @@ struct hl_err;
  */
 
 /* A program header. Addresses are p_vaddr. */
+/* A function's code, in ELF addresses. */
+struct hl_elf_span {
+	uint64_t start, size;
+};
+
 struct hl_elf_segment {
 	uint64_t offset, address;
 	uint64_t file_size, memory_size;

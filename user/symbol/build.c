@@ -421,6 +421,10 @@ static int build(struct hl_builder *b)
 	if (r == 0)
 		r = hl_builder_sweep(b);
 	if (r == 0)
+		r = hl_builder_find_more(b);
+	if (r == 0)
+		hl_draft_drop_named_fdes(&b->draft);
+	if (r == 0)
 		r = copy_names(b);
 	return r == 0 && b->no_memory ? -ENOMEM : r;
 }
@@ -428,7 +432,13 @@ static int build(struct hl_builder *b)
 int hl_symbols_new(const struct hl_elf *elf, const struct hl_elf *debug, struct hl_symbols **ret,
 		   struct hl_err *err)
 {
-	_cleanup_(builder_done) struct hl_builder b = { .elf = elf, .debug = debug };
+	return hl_symbols_new_with(elf, debug, NULL, ret, err);
+}
+
+int hl_symbols_new_with(const struct hl_elf *elf, const struct hl_elf *debug, hl_find_functions_fn find,
+			struct hl_symbols **ret, struct hl_err *err)
+{
+	_cleanup_(builder_done) struct hl_builder b = { .elf = elf, .debug = debug, .find = find };
 	_cleanup_free_ uint8_t *bytes = NULL;
 	size_t len = 0;
 	int r = build(&b);

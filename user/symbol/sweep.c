@@ -108,28 +108,6 @@ static int open_symbol(struct sweep *w, size_t i)
 	return 0;
 }
 
-/* Leaves only the FDEs of which some code has no name. */
-static void drop_named_fdes(struct hl_draft *s)
-{
-	size_t i, k = 0, kept = 0;
-
-	for (i = 0; i < s->n_fdes; i++) {
-		uint64_t at = s->fde_base + s->fdes[i].start, end = at + s->fdes[i].size;
-
-		while (k < s->n_ranges && s->ranges[k].start + s->ranges[k].size <= at)
-			k++;
-		/* Named ranges one behind the other may cover it together; the next FDE begins behind it. */
-		while (k < s->n_ranges && s->ranges[k].start <= at && at < end) {
-			at = s->ranges[k].start + s->ranges[k].size;
-			if (at < end)
-				k++;
-		}
-		if (at < end)
-			s->fdes[kept++] = s->fdes[i];
-	}
-	s->n_fdes = kept;
-}
-
 int hl_builder_sweep(struct hl_builder *b)
 {
 	struct sweep w = { .b = b };
@@ -141,7 +119,5 @@ int hl_builder_sweep(struct hl_builder *b)
 	if (r == 0)
 		r = close_until(&w, UINT64_MAX);
 	free(w.stack);
-	if (r == 0)
-		drop_named_fdes(&b->draft);
 	return r;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct hl_elf;
+struct hl_elf_span;
 struct hl_err;
 struct hl_str;
 struct hl_symbols;
@@ -24,6 +25,13 @@ struct hl_symbols;
  */
 int hl_symbols_new(const struct hl_elf *elf, const struct hl_elf *debug, struct hl_symbols **ret,
 		   struct hl_err *err);
+/*
+ * The same where functions are found in another way too: @find is asked for their bounds, by address, where much of
+ * the code has neither names nor call frame information, and not too much to be gone through. They stay without names.
+ */
+typedef int (*hl_find_functions_fn)(const struct hl_elf *elf, struct hl_elf_span **ret, size_t *ret_n);
+int hl_symbols_new_with(const struct hl_elf *elf, const struct hl_elf *debug, hl_find_functions_fn find,
+			struct hl_symbols **ret, struct hl_err *err);
 /*
  * The same from the @len bytes at @bytes, aligned to 8, which such a table consists of: see
  * hl_symbols_bytes(). They stay the caller's and must outlive it. -EBADMSG: they are damaged.

@@ -10,6 +10,7 @@
 
 struct hl_elf;
 struct hl_elf_section;
+struct hl_elf_span;
 struct hl_err;
 struct hl_symbols;
 
@@ -89,6 +90,7 @@ struct hl_area {
 
 struct hl_builder {
 	const struct hl_elf *elf, *debug;
+	int (*find)(const struct hl_elf *elf, struct hl_elf_span **ret, size_t *ret_n); /* NULL: nothing */
 	struct hl_elf *debugdata; /* the file in .gnu_debugdata, or NULL */
 	struct hl_draft draft;
 	struct hl_cand *cands;
@@ -139,6 +141,10 @@ int hl_builder_add_go(struct hl_builder *b);
 int hl_builder_add_plt(struct hl_builder *b);
 int hl_builder_read_fdes(struct hl_builder *b);
 int hl_builder_sweep(struct hl_builder *b);
+/* Once the ranges are there: bounds of functions that are in no FDE, where it is worth it. */
+int hl_builder_find_more(struct hl_builder *b);
+/* Leaves only the FDEs of which some code has no name. */
+void hl_draft_drop_named_fdes(struct hl_draft *draft);
 
 /* The FDE that covers @address, with its bounds, or false. */
 bool hl_draft_find_fde(const struct hl_draft *draft, uint64_t address, uint64_t *ret_start,

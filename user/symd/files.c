@@ -12,6 +12,7 @@
 #include "elf/elf.h"
 #include "symbol/symbol.h"
 #include "symd/identity.h"
+#include "unwind/unwind.h"
 
 enum { MAX_FILES = 1 << 20, MAX_OPEN = 512 };
 
@@ -152,7 +153,7 @@ int hl_symd_files_add(struct hl_symd_files *files, uint32_t number, int fd, stru
 	if (!is_our_machine(known->elf))
 		return hl_err_set(err, -ENOEXEC, "'file %u' is for machine %u, not for this one", number,
 				  hl_elf_machine(known->elf));
-	r = hl_symbols_new(known->elf, NULL, &known->symbols, err);
+	r = hl_symbols_new_with(known->elf, NULL, hl_unwind_functions, &known->symbols, err);
 	if (r < 0)
 		return r;
 	*ret = known;
@@ -206,7 +207,7 @@ int hl_symd_files_add_debug(struct hl_symd_files *files, uint32_t number, int fd
 	if (r == 0)
 		r = hl_symd_match_debug(known->elf, debug, err);
 	if (r == 0)
-		r = hl_symbols_new(known->elf, debug, &symbols, err);
+		r = hl_symbols_new_with(known->elf, debug, hl_unwind_functions, &symbols, err);
 	if (r < 0)
 		return r;
 	hl_symd_known_drop_symbols(known);

@@ -374,3 +374,22 @@ int hl_unwind_compile(const struct hl_elf *elf, struct hl_unwind_result *ret, st
 	*ret = result;
 	return 0;
 }
+
+int hl_unwind_functions(const struct hl_elf *elf, struct hl_elf_span **ret, size_t *ret_n)
+{
+	_cleanup_(compiler_done) struct compiler c = { .elf = elf };
+	int r;
+
+	*ret = NULL;
+	*ret_n = 0;
+	if (hl_elf_machine(elf) != EM_X86_64 || !hl_elf_is_64(elf))
+		return 0;
+	r = hl_code_read(elf, &c.code, NULL);
+	if (r == 0)
+		r = gather(&c, NULL);
+	if (r == 0 && c.n_entries)
+		qsort(c.entries, c.n_entries, sizeof(*c.entries), by_code);
+	if (r == 0)
+		r = derive(&c);
+	return r == 0 ? hl_derived_functions(c.derived, ret, ret_n) : r;
+}

@@ -163,8 +163,9 @@ static int read_code(struct hl_derived *d)
 	p->flags = calloc(p->size, sizeof(*p->flags));
 	p->marks = calloc(p->size, sizeof(*p->marks));
 	p->entries = calloc(p->size, sizeof(*p->entries));
+	p->owners = calloc(p->size, sizeof(*p->owners));
 	p->flow_numbers = calloc(p->size, sizeof(*p->flow_numbers));
-	if (!p->code || !p->flags || !p->marks || !p->entries || !p->flow_numbers)
+	if (!p->code || !p->flags || !p->marks || !p->entries || !p->owners || !p->flow_numbers)
 		return -ENOMEM;
 	for (i = 0; i < p->n_stretches; i++) {
 		struct hl_stretch s = p->stretches[i];

@@ -8,6 +8,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct hl_code;
@@ -15,6 +16,7 @@ struct hl_derived;
 struct hl_elf;
 struct hl_frame;
 struct hl_rows;
+struct hl_elf_span;
 
 /* Nothing to derive from, at first. NULL without memory. */
 struct hl_derived *hl_derived_new(const struct hl_elf *elf, const struct hl_code *code);
@@ -27,6 +29,9 @@ int hl_derived_run(struct hl_derived *d);
 
 /* Writes the rows of the code from @start to @end; the rule is HL_RULE_NONE where it is not certain. */
 int hl_derived_write(const struct hl_derived *d, uint32_t start, uint32_t end, struct hl_rows *rows);
+
+/* As hl_unwind_functions(). */
+int hl_derived_functions(const struct hl_derived *d, struct hl_elf_span **ret, size_t *ret_n);
 
 /* Bytes of code: that were looked at, for which there is a rule, and that were left out by a limit. */
 struct hl_derived_count {

@@ -199,6 +199,14 @@ static int note_calls(struct hl_paths *p)
 	return 0;
 }
 
+/* What was reached first by the function that was followed is its. */
+static void own(struct hl_paths *p)
+{
+	for (size_t i = 0; i < p->n_journal; i++)
+		if (p->journal[i].length)
+			p->owners[p->journal[i].at] = p->begin;
+}
+
 int hl_paths_follow(struct hl_paths *p, uint32_t position, uint32_t size, enum hl_certainty certainty)
 {
 	const struct hl_stretch *s = hl_paths_stretch(p, position);
@@ -224,10 +232,13 @@ int hl_paths_follow(struct hl_paths *p, uint32_t position, uint32_t size, enum h
 		return r;
 	}
 	if (!is_believed(p)) {
+		own(p);
 		hl_paths_roll_back(p, certainty == HL_GUESSED ? HL_MARK_UNSEEN : HL_MARK_REFUSED);
 		p->marks[position] = HL_MARK_REFUSED;
+		p->owners[position] = position;
 		return 0;
 	}
+	own(p);
 	p->n_journal = 0;
 	if (p->is_foreign) {
 		hl_paths_refuse(p, s);

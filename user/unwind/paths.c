@@ -27,6 +27,7 @@ void hl_paths_done(struct hl_paths *p)
 	free(p->pointers);
 	free(p->joins);
 	free(p->entries);
+	free(p->owners);
 	free(p->flows);
 	free(p->flow_numbers);
 	*p = (struct hl_paths){ 0 };

@@ -52,7 +52,8 @@ struct hl_paths {
 	uint8_t *code;
 	uint16_t *marks;
 	uint16_t *flags;
-	uint32_t size;         /* bytes of all stretches */
+	uint32_t *owners; /* of an instruction with a mark: where the function begins that came there first */
+	uint32_t size;    /* bytes of all stretches */
 	struct hl_flow *flows; /* what was decoded; of a byte: number plus one, or 0 */
 	size_t n_flows, cap_flows;
 	uint32_t *flow_numbers;

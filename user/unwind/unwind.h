@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 struct hl_elf;
+struct hl_elf_span;
 struct hl_err;
 
 /* A table as include/hotleaf/unwind.h has it, to be released with free(), and what went into it. */
@@ -28,5 +29,12 @@ struct hl_unwind_result {
  * none was derived, or is no 64-bit x86 file. Else -ENOMEM, or what reading said.
  */
 int hl_unwind_compile(const struct hl_elf *elf, struct hl_unwind_result *ret, struct hl_err *err);
+
+/*
+ * Where functions begin and end in code without call frame information, as far as the code tells: it is called, or
+ * stands behind other code and returns as a function does. @ret has them by address, to be released with free(); none
+ * for other machines. Work is bounded as above. 0, -ENOMEM, or what reading said.
+ */
+int hl_unwind_functions(const struct hl_elf *elf, struct hl_elf_span **ret, size_t *ret_n);
 
 #endif
