@@ -172,23 +172,27 @@ HL_TEST_TIMEOUT(samples_of_one_container, 180)
 	remove_container("b");
 }
 
-/* None of them lives until the next drain. */
-HL_TEST_TIMEOUT(containers_of_half_a_second, 180)
+/* None of them lives until the next drain, and who looks at them has to wait for a CPU. */
+HL_TEST_TIMEOUT(containers_of_a_tenth_of_a_second, 180)
 {
-	static const char work[] = "i=0; while [ $i -lt 80000 ]; do i=$((i+1)); done";
-	pid_t recorder;
+	static const char work[] = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done";
+	pid_t recorder, load[2];
 	struct folded folded;
 	uint64_t named;
 
 	import_image();
 	recorder = start_recording("-F 499 -d 170 --by container,process");
 	(void)sleep(2);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 2; i++)
+		load[i] = start("%s 600", workload("load"));
+	for (int i = 0; i < 6; i++)
 		must("podman run --quiet --rm --name hl%d-short%d localhost/hotleaf-test:1 /bin/sh -c '%s'",
 		     (int)getpid(), i, work);
+	for (int i = 0; i < 2; i++)
+		stop(load[i]);
 	folded = end_recording(recorder);
 	check_account(&folded);
-	named = sum_of_container(&folded, "short[012]", "sh;");
+	named = sum_of_container(&folded, "short[0-5]", "sh;");
 	CHECK(named > 50);
 	check_at_least("samples of a known container", named,
 		       named + sum_of(&folded, "^([0-9a-f]{12}|\\[unknown container\\]);sh;"), 0.9);

@@ -8,6 +8,7 @@
 
 #include "harness.h"
 #include "process/cgroup.h"
+#include "process/cgroup_watch.h"
 #include "process/container.h"
 #include "sample/window.h"
 
@@ -160,6 +161,125 @@ HL_TEST(seen_at_its_first_file)
 	sh("rm -r proc/10 proc/11 v2/a.service");
 	CHECK_STR(hl_cgroups_get(cgroups, HL_CGROUP_V2, a)->unit, "a.service");
 	CHECK_STR(hl_cgroups_get(cgroups, HL_CGROUP_V1_MEMORY, b)->container->runtime, "lxc");
+	hl_cgroups_free(cgroups);
+	(void)close(fd);
+	sh("rm -r %s", host);
+}
+
+/* A host that is watched, with what there is already. */
+static int new_watched_host(struct hl_cgroups **ret, struct hl_cgroup_watch **ret_watch)
+{
+	int fd = new_host();
+
+	sh("mkdir -p v2/docker v1/old/lxc.payload.box/below");
+	*ret = hl_cgroups_new(fd, NULL);
+	*ret_watch = *ret ? hl_cgroup_watch_new(*ret, fd) : NULL;
+	CHECK(*ret_watch && hl_cgroup_watch_fd(*ret_watch) >= 0);
+	return fd;
+}
+
+static void check_unknown(struct hl_cgroups *cgroups, uint64_t want)
+{
+	struct hl_cgroups_stats stats;
+
+	hl_cgroups_stats(cgroups, &stats);
+	CHECK_INT(stats.unknown, want);
+}
+
+/* It was gone, its files too, when its first sample was looked at; it ran nothing that was new. */
+HL_TEST(seen_when_it_was_made)
+{
+	struct hl_cgroup_watch *watch;
+	struct hl_cgroups *cgroups;
+	const struct hl_cgroup *cgroup;
+	struct hl_window window = { 0 };
+	struct hl_cgroups_stats stats;
+	int fd = new_watched_host(&cgroups, &watch);
+	uint64_t a, b, deep;
+
+	sh("mkdir -p root/var/lib/docker/containers/%s v2/docker/%s;"
+	   "echo '{\"Name\":\"/web\"}' >root/var/lib/docker/containers/%s/config.v2.json;"
+	   "mkdir -p v1/old/lxc.payload.new v2/x.slice/y.slice/z.service",
+	   A, A, A);
+	a = inode_of("v2/docker/" A);
+	b = inode_of("v1/old/lxc.payload.new");
+	deep = inode_of("v2/x.slice/y.slice/z.service");
+	hl_cgroup_watch_take(watch);
+	check_unknown(cgroups, 0);
+	hl_cgroups_stats(cgroups, &stats);
+	CHECK_INT(stats.n, 0); /* nothing ran in them so far */
+	sh("rm -r v2/docker/%s v1/old/lxc.payload.new v2/x.slice root/var", A);
+	hl_cgroup_watch_take(watch);
+	add_sample(&window, 10, HL_CGROUP_V2, a);
+	add_sample(&window, 11, HL_CGROUP_V1_MEMORY, b);
+	add_sample(&window, 12, HL_CGROUP_V2, deep);
+	add_sample(&window, 13, HL_CGROUP_V2, 1);
+	hl_cgroups_look(cgroups, &window, 0);
+	cgroup = hl_cgroups_get(cgroups, HL_CGROUP_V2, a);
+	CHECK(cgroup && cgroup->container);
+	CHECK_STR(cgroup->path, "/docker/" A);
+	CHECK_STR(cgroup->container->name, "web");
+	CHECK_STR(hl_cgroups_get(cgroups, HL_CGROUP_V1_MEMORY, b)->container->name, "new");
+	CHECK_STR(hl_cgroups_get(cgroups, HL_CGROUP_V2, deep)->unit, "z.service");
+	check_unknown(cgroups, 1);
+	hl_cgroups_stats(cgroups, &stats);
+	CHECK_INT(stats.containers, 2);
+	CHECK_INT(stats.n, 4);
+	hl_cgroup_watch_free(watch);
+	hl_cgroups_free(cgroups);
+	hl_window_done(&window);
+	(void)close(fd);
+	sh("rm -r %s", host);
+}
+
+/* What its runtime wrote only after the cgroup was made is read when there is a sample. */
+HL_TEST(described_late)
+{
+	struct hl_cgroup_watch *watch;
+	struct hl_cgroups *cgroups;
+	struct hl_window window = { 0 };
+	int fd = new_watched_host(&cgroups, &watch);
+	uint64_t a;
+
+	sh("mkdir -p v2/docker/%s", A);
+	hl_cgroup_watch_take(watch);
+	sh("mkdir -p root/var/lib/docker/containers/%s proc/10; echo '0::/docker/%s' >proc/10/cgroup;"
+	   "echo '{\"Name\":\"/web\"}' >root/var/lib/docker/containers/%s/config.v2.json",
+	   A, A, A);
+	a = inode_of("v2/docker/" A);
+	hl_cgroups_look_at(cgroups, 10);
+	CHECK_STR(hl_cgroups_get(cgroups, HL_CGROUP_V2, a)->container->name, "web");
+	/* One that no sample names goes, too. */
+	sh("mkdir -p v2/docker/%s", B);
+	hl_cgroup_watch_take(watch);
+	CHECK(hl_cgroups_get(cgroups, HL_CGROUP_V2, inode_of("v2/docker/" B)));
+	hl_cgroups_expire(cgroups, UINT64_MAX);
+	CHECK(!hl_cgroups_get(cgroups, HL_CGROUP_V2, inode_of("v2/docker/" B)));
+	hl_cgroup_watch_free(watch);
+	hl_cgroups_free(cgroups);
+	hl_window_done(&window);
+	(void)close(fd);
+	sh("rm -r %s", host);
+}
+
+/* A container may make cgroups as it likes: that takes no memory of ours. */
+HL_TEST(what_containers_make_below_themselves)
+{
+	struct hl_cgroup_watch *watch;
+	struct hl_cgroups *cgroups;
+	int fd = new_watched_host(&cgroups, &watch);
+
+	sh("mkdir -p v1/old/lxc.payload.box/one/two v1/old/lxc.payload.box/below/three");
+	hl_cgroup_watch_take(watch);
+	/* As runtimes do it, the first below; and no other. */
+	CHECK(hl_cgroups_get(cgroups, HL_CGROUP_V1_MEMORY, inode_of("v1/old/lxc.payload.box/one")));
+	CHECK(!hl_cgroups_get(cgroups, HL_CGROUP_V1_MEMORY, inode_of("v1/old/lxc.payload.box/one/two")));
+	CHECK(!hl_cgroups_get(cgroups, HL_CGROUP_V1_MEMORY, inode_of("v1/old/lxc.payload.box/below/three")));
+	sh("cd v1/old/lxc.payload.box; for i in $(seq 3000); do mkdir s$i; done");
+	hl_cgroup_watch_take(watch);
+	check_unknown(cgroups, 0);
+	CHECK(!hl_cgroups_get(cgroups, HL_CGROUP_V1_MEMORY, inode_of("v1/old/lxc.payload.box/s3000")));
+	hl_cgroup_watch_free(watch);
 	hl_cgroups_free(cgroups);
 	(void)close(fd);
 	sh("rm -r %s", host);

@@ -11,6 +11,7 @@
 #include "command/id_list.h"
 #include "command/session.h"
 
+struct hl_cgroup_thread;
 struct hl_maps;
 struct hl_reach;
 struct hl_moved_watch;
@@ -26,6 +27,7 @@ struct hl_session {
 	pthread_mutex_t files_lock;
 	struct hl_code_files *code_files;
 	struct hl_cgroups *cgroups; /* NULL, as `exes`: nobody asks */
+	struct hl_cgroup_thread *cgroup_thread;
 	struct hl_exes *exes;
 	struct hl_maps *maps; /* only where the kernel walks: addresses are raw then */
 	/* The other thread's. */

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "command/cgroup_thread.h"
 #include "command/moved_code.h"
 #include "command/opener.h"
 #include "process/cgroup.h"
@@ -119,6 +120,7 @@ void hl_session_free(struct hl_session *session)
 	stop_opener(session);
 	hl_capture_free(session->capture);
 	hl_code_files_free(session->code_files);
+	hl_cgroup_thread_free(session->cgroup_thread);
 	hl_cgroups_free(session->cgroups);
 	hl_exes_free(session->exes);
 	hl_moved_watch_free(session->moved);
@@ -139,7 +141,9 @@ int hl_session_watch_identities(struct hl_session *session, struct hl_err *err)
 {
 	session->cgroups = hl_cgroups_new(session->proc_fd, session->reach);
 	session->exes = hl_exes_new(session->proc_fd);
-	return session->cgroups && session->exes ? 0 : hl_err_set(err, -ENOMEM, "no memory for cgroups");
+	if (!session->cgroups || !session->exes)
+		return hl_err_set(err, -ENOMEM, "no memory for cgroups");
+	return hl_cgroup_thread_new(session->cgroups, session->proc_fd, &session->cgroup_thread, err);
 }
 
 int hl_session_start(struct hl_session *session, struct hl_err *err)

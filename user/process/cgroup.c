@@ -21,7 +21,7 @@
 #include "sample/window.h"
 
 /* A cgroup whose processes end before they can be read is tried this often, with one process each time. */
-enum { CGROUPS_MAX = 65536, MAX_TRIES = 5 };
+enum { CGROUPS_MAX = 65536, MAX_TRIES = 5, EXPECTED_MAX = 4096 };
 
 #define HOST_PID_NS UINT64_C(0xeffffffc) /* PROC_PID_INIT_INO in linux/proc_ns.h */
 
@@ -31,6 +31,9 @@ struct entry {
 	uint64_t used_ns; /* CLOCK_MONOTONIC */
 	uint32_t tries;
 	char *path, *unit;
+	/* As it was when it was made, until it is looked at; NULL: that was not seen. */
+	char *expected;
+	struct hl_container *early; /* NULL: in none, or nothing was known yet */
 };
 
 struct hl_cgroups {
@@ -42,10 +45,24 @@ struct hl_cgroups {
 	size_t n, cap;
 	struct hl_index index; /* by kind and id */
 	struct hl_cgroups_stats stats;
+	size_t n_expected;
 };
 
-static void free_entry(struct entry *entry)
+/* What was seen when it was made counts no more. */
+static void forget_expected(struct hl_cgroups *cgroups, struct entry *entry)
 {
+	if (!entry->expected)
+		return;
+	cgroups->n_expected--;
+	hl_container_free(entry->early);
+	free(entry->expected);
+	entry->early = NULL;
+	entry->expected = NULL;
+}
+
+static void free_entry(struct hl_cgroups *cgroups, struct entry *entry)
+{
+	forget_expected(cgroups, entry);
 	hl_container_free(entry->container);
 	free(entry->path);
 	free(entry->unit);
@@ -72,7 +89,7 @@ void hl_cgroups_free(struct hl_cgroups *cgroups)
 	if (!cgroups)
 		return;
 	for (size_t i = 0; i < cgroups->n; i++)
-		free_entry(cgroups->items[i]);
+		free_entry(cgroups, cgroups->items[i]);
 	free(cgroups->items);
 	hl_index_done(&cgroups->index);
 	hl_cgroup_mounts_done(&cgroups->mounts);
@@ -134,7 +151,7 @@ static void describe(struct hl_cgroups *cgroups, struct entry *entry)
 	hl_cgroup_parse(entry->path, &place);
 	if (place.unit.at)
 		entry->unit = strndup(place.unit.at, place.unit.len);
-	if (place.runtime &&
+	if (place.runtime && !entry->container &&
 	    hl_container_read(cgroups->reach, cgroups->root_fd, &place, &entry->container, &err) &&
 	    !cgroups->stats.refused++) {
 		(void)snprintf(cgroups->stats.why, sizeof(cgroups->stats.why), "%.199s",
@@ -154,8 +171,45 @@ static void set_path(struct hl_cgroups *cgroups, struct entry *entry, const char
 {
 	entry->path = strdup(path);
 	entry->cgroup.path = entry->path;
-	if (entry->path)
-		describe(cgroups, entry);
+	if (!entry->path)
+		return;
+	/* What its runtime had written by then is all of it, and may be removed by now. */
+	if (entry->early && entry->early->described && strcmp(entry->expected, path) == 0)
+		entry->container = TAKE_PTR(entry->early);
+	describe(cgroups, entry);
+	forget_expected(cgroups, entry);
+}
+
+/* It is gone: what was seen when it was made is all that will be known. */
+static void take_expected(struct hl_cgroups *cgroups, struct entry *entry)
+{
+	entry->path = TAKE_PTR(entry->expected);
+	entry->container = TAKE_PTR(entry->early);
+	entry->cgroup.path = entry->path;
+	cgroups->n_expected--;
+	describe(cgroups, entry);
+}
+
+void hl_cgroups_expect(struct hl_cgroups *cgroups, uint8_t kind, const char *path)
+{
+	struct hl_cgroup_place place;
+	struct entry *entry;
+	uint64_t id;
+
+	hl_cgroup_parse(path, &place);
+	(void)pthread_mutex_lock(&cgroups->lock);
+	id = hl_cgroup_id_at(&cgroups->mounts, kind, path);
+	entry = id && cgroups->n_expected < EXPECTED_MAX ? get_entry(cgroups, kind, id) : NULL;
+	if (entry && !entry->path && !entry->expected) {
+		entry->used_ns = hl_monotonic_ns();
+		entry->expected = strdup(path);
+		cgroups->n_expected += entry->expected != NULL;
+		/* What fails now is tried again when there is a sample. */
+		if (entry->expected && place.runtime)
+			(void)hl_container_read(cgroups->reach, cgroups->root_fd, &place, &entry->early,
+						NULL);
+	}
+	(void)pthread_mutex_unlock(&cgroups->lock);
 }
 
 /*
@@ -173,6 +227,10 @@ static void resolve(struct hl_cgroups *cgroups, struct entry *entry, pid_t pid)
 		return;
 	entry->tries++;
 	code = hl_cgroup_path_by_id(&cgroups->mounts, c->kind, c->id, &path);
+	if (code && entry->expected) {
+		take_expected(cgroups, entry);
+		return;
+	}
 	if (code) {
 		hl_str_clear(&path);
 		code = hl_cgroup_path_of(&cgroups->mounts, pid, c->kind, &path);
@@ -285,7 +343,7 @@ void hl_cgroups_expire(struct hl_cgroups *cgroups, uint64_t before_ns)
 		/* No place can be lacking: as many had one before. */
 		if (entry->used_ns < before_ns ||
 		    hl_index_add(&cgroups->index, hl_mix(c->id ^ c->kind), (uint32_t)kept))
-			free_entry(entry);
+			free_entry(cgroups, entry);
 		else
 			cgroups->items[kept++] = entry;
 	}
@@ -297,8 +355,8 @@ void hl_cgroups_stats(struct hl_cgroups *cgroups, struct hl_cgroups_stats *ret)
 {
 	(void)pthread_mutex_lock(&cgroups->lock);
 	*ret = cgroups->stats;
-	ret->n = cgroups->n;
+	ret->n = cgroups->n - cgroups->n_expected;
 	for (size_t i = 0; i < cgroups->n; i++)
-		ret->unknown += !cgroups->items[i]->path;
+		ret->unknown += !cgroups->items[i]->path && !cgroups->items[i]->expected;
 	(void)pthread_mutex_unlock(&cgroups->lock);
 }

@@ -56,6 +56,12 @@ void hl_cgroups_look(struct hl_cgroups *cgroups, const struct hl_window *window,
  */
 void hl_cgroups_look_at(struct hl_cgroups *cgroups, pid_t pid);
 
+/*
+ * Looks at the cgroup at @path of a hierarchy, which was made just now: one that is gone when its first sample is
+ * looked at is known all the same. It counts as known only with its first sample.
+ */
+void hl_cgroups_expect(struct hl_cgroups *cgroups, uint8_t kind, const char *path);
+
 /* The cgroup of a sample; NULL if it was never looked at. */
 const struct hl_cgroup *hl_cgroups_get(struct hl_cgroups *cgroups, uint8_t kind, uint64_t id);
 /* Forgets those that no call named since @before_ns of CLOCK_MONOTONIC. */
