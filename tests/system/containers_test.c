@@ -113,7 +113,7 @@ HL_TEST_TIMEOUT(an_agent_keeps_whose_samples_they_were, 180)
 	agent = start("%s agent -F 199 -e cpu-clock --store %sstore --window 2 --min-free 0 2>%ssaid",
 		      hotleaf(), test_dir(), test_dir());
 	(void)sleep(3);
-	run("a", "--annotation team=red", burn);
+	run("a", "--label team=red", burn);
 	run("b", "--annotation team=blue", burn);
 	(void)sleep(6);
 	remove_container("a");
@@ -147,7 +147,7 @@ HL_TEST_TIMEOUT(samples_of_one_container, 180)
 	uint64_t red;
 
 	import_image();
-	run("a", "--annotation team=red", burn);
+	run("a", "--label team=red", burn);
 	run("b", "--annotation team=blue", burn);
 	folded = record("-F 199 -d 3 --by container --where label.team=red");
 	check_account(&folded);

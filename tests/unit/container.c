@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample process */
+/* needs: base sample process tests/boltwriter */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "boltwriter.h"
 #include "harness.h"
 #include "process/cgroup_path.h"
 #include "process/container.h"
@@ -199,6 +200,48 @@ HL_TEST(podman)
 	CHECK_STR(c->image, "localhost/bb:1");
 	CHECK_STR(hl_container_label(c, "team"), "a");
 	CHECK(!c->service);
+	hl_container_free(c);
+	done_root(fd);
+}
+
+/* What podman's database says of container ID, and of another. */
+static void put_database(const char *config)
+{
+	uint8_t inner[512] = { 0 }, ctr[1024] = { 0 }, file[4 * BOLT_PAGE] = { 0 };
+	size_t inner_len =
+		16 + bolt_page(inner + 16, 0, 0,
+			       (struct bolt_element[]){ { "config", config, strlen(config), 0, 0 } }, 1);
+	size_t ctr_len =
+		16 + bolt_page(ctr + 16, 0, 0, (struct bolt_element[]){ { ID, inner, inner_len, 0, 1 } }, 1);
+
+	bolt_meta(file, 0, 3, 1);
+	bolt_meta(file, 1, 3, 2);
+	(void)bolt_page(file + 3 * BOLT_PAGE, 3, 0, (struct bolt_element[]){ { "ctr", ctr, ctr_len, 0, 1 } },
+			1);
+	put_file("var/lib/containers/storage/libpod/bolt_state.db", (const char *)file, sizeof(file));
+}
+
+HL_TEST(labels_of_podman)
+{
+	static const char path[] = "/machine.slice/libpod-" ID ".scope";
+	struct hl_container *c = NULL;
+	struct hl_cgroup_place place;
+	struct hl_err err = { "" };
+	int fd = new_root();
+
+	put_database("{\"id\":\"" ID "\",\"name\":\"web\",\"labels\":"
+		     "{\"io.podman.compose.project\":\"shop\",\"io.podman.compose.service\":\"front\"}}");
+	hl_cgroup_parse(path, &place);
+	CHECK_INT(hl_container_read(NULL, fd, &place, &c, &err), 0);
+	CHECK_STR(c->name, "web");
+	CHECK_STR(c->service, "shop/front");
+	CHECK_STR(hl_container_label(c, "io.podman.compose.service"), "front");
+	hl_container_free(c);
+	/* Something else under its id */
+	put_database("{\"id\":\"x\",\"name\":\"web\"}");
+	CHECK_INT(hl_container_read(NULL, fd, &place, &c, &err), -EBADMSG);
+	CHECK(strstr(err.text, "libpod/bolt_state.db"));
+	CHECK_STR(c->name, "4f4e7bd2cbd1");
 	hl_container_free(c);
 	done_root(fd);
 }

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/str.h"
+#include "process/bolt.h"
 #include "process/container.h"
 #include "process/reach.h"
 
@@ -164,6 +165,25 @@ static int read_storage_list(struct hl_container *container, json_object *file)
 	return 0;
 }
 
+/* podman's own record: it is the only one that has labels. */
+static int read_podman(struct hl_container *container, json_object *file)
+{
+	const char *id = NULL;
+	int code = keep(container, &id, member(file, "id"), HL_NAME_MAX);
+
+	if (code)
+		return code;
+	if (!id || strcmp(id, container->id) != 0)
+		return -EBADMSG;
+	code = keep(container, &container->name, member(file, "name"), HL_NAME_MAX);
+	return code ? code : add_labels(container, member(file, "labels"));
+}
+
+enum {
+	ADDS = 1, /* to what others say; it tells no runtime */
+	BOLT = 2, /* a database, in which podman has the container's configuration: its boltdb_state.go */
+};
+
 /*
  * Where to look, in this order, below the root; '@' stands for the id and '%' for containerd's namespace. Where
  * the path of the cgroup did not tell the runtime, the first file that is there does.
@@ -172,23 +192,24 @@ static const struct source {
 	const char *runtime, *path;
 	int (*read)(struct hl_container *container, json_object *file);
 	size_t limit;
-	bool more; /* adds to what others say, and tells no runtime */
+	unsigned int flags;
 } sources[] = {
-	{ "docker", "var/lib/docker/containers/@/config.v2.json", read_docker, FILE_LIMIT, false },
+	{ "docker", "var/lib/docker/containers/@/config.v2.json", read_docker, FILE_LIMIT, 0 },
 	{ "containerd", "run/containerd/io.containerd.runtime.v2.task/%/@/config.json", read_oci, FILE_LIMIT,
-	  false },
+	  0 },
 	{ "containerd", "run/k3s/containerd/io.containerd.runtime.v2.task/%/@/config.json", read_oci,
-	  FILE_LIMIT, false },
+	  FILE_LIMIT, 0 },
 	{ "cri-o", "run/containers/storage/overlay-containers/@/userdata/config.json", read_oci, FILE_LIMIT,
-	  false },
+	  0 },
 	{ "cri-o", "var/lib/containers/storage/overlay-containers/@/userdata/config.json", read_oci,
-	  FILE_LIMIT, false },
+	  FILE_LIMIT, 0 },
 	{ "podman", "var/lib/containers/storage/overlay-containers/@/userdata/config.json", read_oci,
-	  FILE_LIMIT, false },
+	  FILE_LIMIT, 0 },
 	{ "podman", "var/lib/containers/storage/overlay-containers/containers.json", read_storage_list,
-	  LIST_LIMIT, true },
-	{ "crun", "run/crun/@/config.json", read_oci, FILE_LIMIT, false },
-	{ "runc", "run/runc/@/state.json", read_runc, FILE_LIMIT, false },
+	  LIST_LIMIT, ADDS },
+	{ "podman", "var/lib/containers/storage/libpod/bolt_state.db", read_podman, FILE_LIMIT, ADDS | BOLT },
+	{ "crun", "run/crun/@/config.json", read_oci, FILE_LIMIT, 0 },
+	{ "runc", "run/runc/@/state.json", read_runc, FILE_LIMIT, 0 },
 };
 
 static int path_of(const struct source *source, const char *id, const char *space, struct hl_str *out)
@@ -205,6 +226,19 @@ static int path_of(const struct source *source, const char *id, const char *spac
 	return hl_str_status(out);
 }
 
+/* What the open file at @fd has to say of @container. */
+static int read_text(const struct source *source, const struct hl_container *container, int fd, char **ret,
+		     size_t *ret_len)
+{
+	const char *const keys[] = { "ctr", container->id, "config" };
+	char self[32];
+
+	if (source->flags & BOLT)
+		return hl_bolt_get(fd, keys, 3, source->limit, ret, ret_len);
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	return hl_read_file_at(AT_FDCWD, self, source->limit, ret, ret_len);
+}
+
 /* 1: it is not there. */
 static int read_source(struct hl_reach *reach, int root_fd, const struct source *source, const char *space,
 		       struct hl_container *container, struct hl_err *err)
@@ -213,7 +247,6 @@ static int read_source(struct hl_reach *reach, int root_fd, const struct source 
 	_cleanup_json_ json_object *file = NULL;
 	_cleanup_free_ char *text = NULL;
 	_cleanup_close_ int fd = -1;
-	char self[32];
 	struct stat st;
 	size_t len;
 	int code = path_of(source, container->id, space, &path);
@@ -225,15 +258,17 @@ static int read_source(struct hl_reach *reach, int root_fd, const struct source 
 		return 1;
 	if (fd < 0)
 		return hl_err_errno(err, fd, "cannot open '/%s'", path.data);
-	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	code = hl_read_file_at(AT_FDCWD, self, source->limit, &text, &len);
+	code = read_text(source, container, fd, &text, &len);
+	if (code == -ENOENT)
+		return 1;
 	if (code)
 		return hl_err_errno(err, code, "cannot read '/%s'", path.data);
 	file = parse(text, len);
 	if (!file)
 		return hl_err_set(err, -EBADMSG, "'/%s' is no JSON, or nested deeper than %d", path.data,
 				  DEPTH);
-	return source->read(container, file);
+	code = source->read(container, file);
+	return code && code != -ENOMEM ? hl_err_errno(err, code, "cannot use '/%s'", path.data) : code;
 }
 
 /* Whether @source may be about a container of this runtime. */
@@ -241,7 +276,8 @@ static bool fits(const struct source *source, const struct hl_container *contain
 {
 	/* What is started by hand, by runc, can be anywhere; it is the last that is asked. */
 	return strcmp(source->runtime, container->runtime) == 0 ||
-	       (!source->more && !container->described && strcmp(container->runtime, "kubernetes") == 0);
+	       (!(source->flags & ADDS) && !container->described &&
+		strcmp(container->runtime, "kubernetes") == 0);
 }
 
 int hl_container_read_files(struct hl_reach *reach, int root_fd, const char *parent,
@@ -262,7 +298,7 @@ int hl_container_read_files(struct hl_reach *reach, int root_fd, const char *par
 
 		if (code < 0)
 			return code;
-		if (code == 0 && !sources[i].more) {
+		if (code == 0 && !(sources[i].flags & ADDS)) {
 			container->described = true;
 			if (strcmp(container->runtime, "kubernetes") == 0)
 				container->runtime = sources[i].runtime;
