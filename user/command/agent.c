@@ -25,9 +25,8 @@ static const struct hl_option options[] = {
 	HL_STORE_LIMITS(struct hl_agent_options, limits),
 	{ "code-max", 0, HL_BYTES(struct hl_agent_options, limits.code_bytes), .max = UINT64_C(1) << 40,
 	  .default_text = "16M", .metavar = "BYTES",
-	  .help = "machine code of functions that have a thousandth of a day's samples, for `hotleaf "
-		  "annotate "
-		  "--store`, in each day; beyond it none is added; 0: none is kept" },
+	  .help = "machine code that a day keeps, of functions with a thousandth of its samples, so that "
+		  "annotate lists what ran; 0: none" },
 	HL_RECORDING_LIMITS(struct hl_agent_options),
 	{ "cpu-max", 0, HL_PERCENT(struct hl_agent_options, caps.cpu), .max = 100 * HL_ONE_PERCENT,
 	  .default_text = "5", .metavar = "PERCENT",

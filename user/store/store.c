@@ -234,7 +234,8 @@ static int try_write(struct hl_store *store, uint32_t day, const struct hl_profi
 	int code = open_day(store, day, err);
 
 	if (!code)
-		code = day_writer_write(store->day, meta, batch, store->limits.code_bytes, store->gaps, store->n_gaps, err);
+		code = day_writer_write(store->day, meta, batch, store->limits.code_bytes, store->gaps,
+					store->n_gaps, err);
 	if (code)
 		close_day(store, /* whole= */ false);
 	return code;
