@@ -14,6 +14,11 @@
 #include "command/listings.h"
 #include "command/living_code.h"
 #include "command/recording.h"
+#include "command/selection.h"
+#include "command/stored.h"
+#include "command/stored_code.h"
+#include "command/stores.h"
+#include "command/when.h"
 #include "import/import.h"
 #include "profile/hot.h"
 #include "profile/listing.h"
@@ -21,6 +26,7 @@
 #include "render/common.h"
 #include "render/listing.h"
 #include "render/listing_page.h"
+#include "store/reading.h"
 #include "symd/client.h"
 #include "symd/client_cache.h"
 
@@ -28,12 +34,24 @@ enum { HEADER_COLUMNS = 110, DEBUG_MB = 1024 };
 
 struct annotate {
 	struct hl_recording_options recording;
+	struct hl_words stores;
+	const char *since, *until;
 	const char *output;
 	bool lines;
 };
 
 static const struct hl_option options[] = {
 	HL_RECORDING_WHAT(struct annotate, NULL),
+	HL_HEADING("What is read instead"),
+	{ "store", 0, HL_STRINGS(struct annotate, stores), .rejects = "pid,duration", .metavar = "DIR",
+	  .help = "what an agent keeps, as of report: its samples and the code that ran, whatever became of "
+		  "the files" },
+	{ "since", 0, HL_STRING(struct annotate, since), .default_text = "-1h", .needs = "store",
+	  .metavar = "TIME", .help = "from when on; a time as of report" },
+	{ "until", 0, HL_STRING(struct annotate, until), .default_text = "now", .needs = "store",
+	  .metavar = "TIME", .help = "likewise; a window counts where it starts" },
+	HL_HEADING("Of what is sampled, or read"),
+	HL_RECORDING_WHO(struct annotate),
 	HL_HEADING("What is written"),
 	{ "output", 'o', HL_STRING(struct annotate, output), .metavar = "FILE",
 	  .help = "write there, a page if it ends in .html; without it text to standard output" },
@@ -53,6 +71,9 @@ struct source {
 	const struct hl_profile *profile;
 	struct hl_symd *symd;
 	struct hl_living_code living; /* of a recording */
+	/* Of stores. */
+	struct hl_selection *selection;
+	struct hl_reading *reading;
 };
 
 static void source_done(struct source *source)
@@ -69,6 +90,8 @@ static void source_done(struct source *source)
 	hl_profile_free(source->imported);
 	hl_symd_free(source->own_symd);
 	hl_cache_close(source->cache);
+	hl_reading_free(source->reading);
+	hl_selection_free(source->selection);
 }
 
 static int record_source(struct source *source, const struct annotate *config, char **command,
@@ -89,34 +112,63 @@ static int record_source(struct source *source, const struct annotate *config, c
 	return 0;
 }
 
-static int import_source(struct source *source, const struct annotate *config, const char *path,
-			 struct hl_err *err)
+/* A symbolizer of its own, with what was made of files before. */
+static int start_symd(struct source *source, const struct annotate *config, struct hl_err *err)
 {
-	int code = hl_import_pprof(path, &source->imported, err);
 	struct hl_err why = { "" };
 
-	if (code)
-		return code;
 	/* All is read anew then. */
 	if (hl_recording_open_cache(&config->recording, &source->cache, &why))
 		hl_debug("symbol", "no cache: %s", why.text);
 	source->own_symd = hl_symd_new(err);
-	if (!source->own_symd)
-		return -ENOMEM;
-	source->profile = source->imported;
 	source->symd = source->own_symd;
-	return 0;
+	return source->symd ? 0 : -ENOMEM;
+}
+
+static int import_source(struct source *source, const struct annotate *config, const char *path,
+			 struct hl_err *err)
+{
+	int code = hl_import_pprof(path, &source->imported, err);
+
+	if (code)
+		return code;
+	source->profile = source->imported;
+	return start_symd(source, config, err);
+}
+
+static int read_source(struct source *source, const struct annotate *config, struct hl_err *err)
+{
+	const struct hl_words by = { .n = 0 };
+	struct hl_store_query query = { .event = config->recording.event };
+	int code = hl_when_range(config->since, config->until, &query.since_ns, &query.until_ns, err);
+
+	if (!code)
+		code = hl_selection_new(&by, &config->recording.where, &config->recording.exclude,
+					&source->selection, err);
+	if (code)
+		return code;
+	hl_stored_select(&query, source->selection);
+	code = hl_stores_read(&config->stores, &query, &source->reading, err);
+	if (code)
+		return code;
+	source->profile = hl_reading_profile(source->reading);
+	return start_symd(source, config, err);
 }
 
 /* ---- writing -------------------------------------------------------------------------------------------- */
 
-static int write_header(const struct hl_profile *profile, FILE *out)
+static int write_header(const struct source *source, const struct hl_stored_code *stored, FILE *out)
 {
 	_cleanup_str_ struct hl_str s = { 0 };
+	char said[240];
 
-	hl_render_title(&s, profile);
+	hl_render_title(&s, source->profile);
 	hl_str_adds(&s, "\n\n");
-	hl_render_header(&s, profile, HEADER_COLUMNS);
+	hl_render_header(&s, source->profile, HEADER_COLUMNS);
+	if (stored) {
+		hl_stored_code_say(stored, said, sizeof(said));
+		hl_str_addf(&s, "%s\n", said);
+	}
 	if (s.failed)
 		return -ENOMEM;
 	(void)fwrite(s.data, 1, s.len, out);
@@ -146,8 +198,14 @@ static int write_matches(const struct source *source, const struct annotate *con
 				source->recording ? &source->living : NULL,
 				(config->recording.syntax == HL_SYNTAX_INTEL ? HL_SYMD_INTEL : 0) |
 					(config->lines ? HL_SYMD_WANT_LINES : 0));
+	_cleanup_(hl_stored_code_freep) struct hl_stored_code *stored = NULL;
 	int code = listings ? 0 : -ENOMEM;
 
+	if (!code && source->reading)
+		code = hl_stored_code_new(source->reading, source->profile, m->frames, m->n, source->symd,
+					  &stored, err);
+	if (!code)
+		hl_listings_use_stored(listings, stored);
 	*ret = 0;
 	for (size_t i = 0; i < m->n && !code; i++) {
 		_cleanup_(hl_hot_done) struct hl_hot hot = { 0 };
@@ -160,7 +218,7 @@ static int write_matches(const struct source *source, const struct annotate *con
 		code = hl_listings_get(listings, &hot, &parts, &n, err);
 		if (code || (w->by_address && !hl_listings_cover(parts, n, w->address)))
 			continue;
-		code = *ret ? 0 : write_header(source->profile, out);
+		code = *ret ? 0 : write_header(source, stored, out);
 		(void)fputc('\n', out);
 		if (!code)
 			code = hl_render_listing(source->profile, &hot, parts, n, out);
@@ -216,8 +274,13 @@ static int annotate_to(const struct annotate *config, const char *text, const ch
 {
 	_cleanup_(source_done) struct source source = { 0 };
 	FILE *out = hl_output_stream(output);
-	int code = profile ? import_source(&source, config, profile, err)
-			   : record_source(&source, config, command, err);
+	int code;
+
+	if (config->stores.n)
+		code = read_source(&source, config, err);
+	else
+		code = profile ? import_source(&source, config, profile, err)
+			       : record_source(&source, config, command, err);
 
 	if (!code)
 		code = config->output && hl_ends_with(config->output, ".html")
@@ -248,11 +311,16 @@ static int run(void *config, char **rest, struct hl_err *err)
 	if (!words[0] || !*words[0])
 		return hl_usage(err,
 				"which function? give a name or an address; see \"hotleaf help annotate\"");
+	if (words[1] && (c->recording.where.n || c->recording.exclude.n))
+		return hl_usage(err, "a PROFILE does not say whose its samples are: leave --where and "
+				     "--exclude out");
 	if (words[1] && (command || c->recording.pids.n))
 		return hl_usage(err, "a PROFILE was recorded before: leave -p and COMMAND out");
 	if (command && c->recording.pids.n)
 		return hl_usage(err,
 				"option \"--pid\" and COMMAND exclude each other; leave one of them out");
+	if (c->stores.n && (words[1] || command))
+		return hl_usage(err, "\"--store\" is read: leave PROFILE and COMMAND out");
 	output = hl_output_new(c->output ? c->output : "-", err);
 	if (!output)
 		return -EIO;
@@ -262,14 +330,17 @@ static int run(void *config, char **rest, struct hl_err *err)
 const struct hl_command hl_command_annotate = {
 	.name = "annotate",
 	.summary = "show a function's code with the samples of each instruction, and by which callers",
-	.usage = "[OPTION…] FUNCTION|ADDRESS [PROFILE | -- COMMAND [ARGUMENT…]]",
+	.usage = "[OPTION…] FUNCTION|ADDRESS [PROFILE | --store DIR | -- COMMAND [ARGUMENT…]]",
 	.description =
 		"Lists a whole function with the samples of each of its instructions, and says which "
 		"callers\n"
 		"make which of them hot. FUNCTION is a name, or a part that only one name has; ADDRESS is\n"
 		"0xADDRESS or MODULE+0xADDRESS, as the outputs of record have it. PROFILE is a .pb.gz that "
 		"record\n"
-		"wrote; without it, a recording is made now, as record makes one.",
+		"wrote; --store DIR is what an agent keeps, the code included; without both, a recording is "
+		"made "
+		"now,\n"
+		"as record makes one.",
 	.options = options,
 	.n_options = sizeof(options) / sizeof(options[0]),
 	.config_size = sizeof(struct annotate),

@@ -13,7 +13,9 @@
 #include "base/str.h"
 #include "command/debugfiles.h"
 #include "command/lines.h"
+#include "command/listing_rows.h"
 #include "command/living_code.h"
+#include "command/stored_code.h"
 #include "process/files.h"
 #include "process/proc.h"
 #include "profile/hot.h"
@@ -38,11 +40,13 @@ struct hl_listings {
 	struct hl_cache *cache;
 	bool opened;
 	const struct hl_living_code *living;
+	struct hl_stored_code *stored;
 	uint32_t flags; /* HL_SYMD_* of listings */
 	struct tried *tried;
 	size_t n_tried, cap_tried;
 	struct hl_listing parts[MOST_PARTS];
 	struct hl_symd_listing behind[MOST_PARTS]; /* what holds the strings of their rows */
+	const struct hl_body *of[MOST_PARTS];      /* that a part lists; NULL: none */
 	size_t n;
 	struct hl_err reason;
 };
@@ -70,7 +74,13 @@ static void clear(struct hl_listings *l)
 		hl_symd_listing_done(&l->behind[i]);
 	}
 	memset(l->parts, 0, sizeof(l->parts));
+	memset(l->of, 0, sizeof(l->of));
 	l->n = 0;
+}
+
+void hl_listings_use_stored(struct hl_listings *l, struct hl_stored_code *stored)
+{
+	l->stored = stored;
 }
 
 void hl_listings_free(struct hl_listings *l)
@@ -85,7 +95,7 @@ void hl_listings_free(struct hl_listings *l)
 /* ---- files ---------------------------------------------------------------------------------------------- */
 
 /* What else is known of a file: names of its debug file, and lines. Without them the listing is good all the same. */
-static void add_debug(struct hl_listings *l, const struct hl_binary *binary, const char *path, int fd,
+static void add_debug(struct hl_listings *l, uint32_t number, const char *path, int fd,
 		      const struct hl_symd_file *about)
 {
 	/* Only read. */
@@ -96,15 +106,14 @@ static void add_debug(struct hl_listings *l, const struct hl_binary *binary, con
 	struct hl_debug_lacks lacks = { 0 };
 	struct hl_lines_counts lines = { 0 };
 
-	(void)hl_debug_file_add(l->symd, l->cache, NULL, binary->number, about, &file, &lacks, &debug);
+	(void)hl_debug_file_add(l->symd, l->cache, NULL, number, about, &file, &lacks, &debug);
 	free(lacks.items);
 	if (l->flags & HL_SYMD_WANT_LINES)
-		hl_lines_read_file(l->symd, l->cache, NULL, &file, binary->number, LINES_MEMORY, LINES_MS,
-				   &lines);
+		hl_lines_read_file(l->symd, l->cache, NULL, &file, number, LINES_MEMORY, LINES_MS, &lines);
 }
 
 static void open_file(struct hl_listings *l, const struct hl_binary *binary, const char *path,
-		      struct tried *ret)
+		      uint32_t number, struct tried *ret)
 {
 	_cleanup_close_ int path_fd = path[0] == '/' ? open(path, O_PATH | O_CLOEXEC) : -1;
 	_cleanup_close_ int fd = -1;
@@ -118,118 +127,46 @@ static void open_file(struct hl_listings *l, const struct hl_binary *binary, con
 		(void)snprintf(ret->why, sizeof(ret->why), "the file is not there any more");
 		return;
 	}
-	if (hl_symd_add_file_cached(l->symd, l->cache, binary->number, fd, &about, &err) < 0) {
+	if (hl_symd_add_file_cached(l->symd, l->cache, number, fd, &about, &err) < 0) {
 		(void)snprintf(ret->why, sizeof(ret->why), "%.190s", err.text);
 		return;
 	}
 	ret->good = about.build_id_len == binary->build_id_len &&
 		    memcmp(about.build_id, binary->build_id, binary->build_id_len) == 0;
 	if (ret->good)
-		add_debug(l, binary, path, fd, &about);
+		add_debug(l, number, path, fd, &about);
 	else
 		(void)snprintf(ret->why, sizeof(ret->why), "the file of that name is another build now");
 }
 
-/* Whether symd can read @binary; else why not, in *@ret_why. */
-static int have_file(struct hl_listings *l, const struct hl_binary *binary, const char *path, bool *ret,
+/* By which number symd can read @binary; if it cannot, 0, and why not in *@ret_why. */
+static int have_file(struct hl_listings *l, const struct hl_binary *binary, const char *path, uint32_t *ret,
 		     const char **ret_why)
 {
 	struct tried tried = { .id = binary->id };
 	int code;
 
 	if (l->opened) {
-		*ret = true;
+		*ret = binary->number;
 		return 0;
 	}
 	for (size_t i = 0; i < l->n_tried; i++)
 		if (hl_id_equal(l->tried[i].id, binary->id)) {
-			*ret = l->tried[i].good;
+			*ret = l->tried[i].good ? (uint32_t)i + 1 : 0;
 			*ret_why = l->tried[i].why;
 			return 0;
 		}
 	code = hl_grow(&l->tried, &l->cap_tried, l->n_tried + 1, sizeof(tried), UINT32_MAX);
 	if (code)
 		return code;
-	open_file(l, binary, path, &tried);
+	open_file(l, binary, path, (uint32_t)l->n_tried + 1, &tried);
 	l->tried[l->n_tried++] = tried;
-	*ret = tried.good;
+	*ret = tried.good ? (uint32_t)l->n_tried : 0;
 	*ret_why = l->tried[l->n_tried - 1].why;
 	return 0;
 }
 
 /* ---- rows ----------------------------------------------------------------------------------------------- */
-
-/* How much of a text is the instruction: neither the names of what it refers to nor our own remarks. */
-static size_t instruction_len(const char *text, size_t len)
-{
-	static const char *const ends[] = { " <", " (irqs", " (the file", " # " };
-
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-		const char *at = memmem(text, len, ends[i], strlen(ends[i]));
-
-		if (at)
-			len = (size_t)(at - text);
-	}
-	return len;
-}
-
-static bool same_instruction(const struct hl_listing_row *row, const struct hl_frame *ran)
-{
-	size_t a = instruction_len(row->text, row->text_len), b = instruction_len(ran->name, ran->name_len);
-
-	/* A remark in place of the text says that it is not known what ran. */
-	return ran->name_len == 0 || ran->name[0] == '(' ||
-	       (a == b && memcmp(row->text, ran->name, a) == 0 &&
-		!memmem(ran->name, ran->name_len, "(the file", 9));
-}
-
-/* The sampled instruction's text is what ran, whatever the file has. */
-static void merge(struct hl_listing_row *row, const struct hl_frame *ran, uint64_t samples)
-{
-	static const char remark[] = " (the file";
-	const char *at;
-
-	row->samples += samples;
-	if (same_instruction(row, ran)) {
-		if (memmem(ran->name, ran->name_len, " (irqs", 6)) {
-			row->text = ran->name;
-			row->text_len = ran->name_len;
-		}
-		return;
-	}
-	row->other = row->text;
-	row->other_len = row->text_len;
-	row->text = ran->name;
-	at = memmem(ran->name, ran->name_len, remark, strlen(remark));
-	row->text_len = at ? (size_t)(at - ran->name) : ran->name_len;
-}
-
-int hl_listing_from_symd(const struct hl_symd_listing *code, struct hl_listing *ret)
-{
-	ret->rows = calloc(code->head.n_rows + 1, sizeof(*ret->rows));
-	if (!ret->rows)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < code->head.n_rows; i++) {
-		const struct hl_symd_row *from = &code->rows[i];
-		struct hl_listing_row *to = &ret->rows[ret->n++];
-
-		*to = (struct hl_listing_row){ .address = from->address,
-					       .target = from->target,
-					       .text = code->strings + from->text,
-					       .text_len = from->text_len,
-					       .length = from->length,
-					       .file = code->strings + from->file,
-					       .file_len = from->file_len,
-					       .line = from->line,
-					       .overlaps = from->flags & HL_SYMD_ROW_OVERLAPS };
-		to->flow = (uint8_t)hl_flow_of(to->text, to->text_len, from->flags & HL_SYMD_ROW_TARGET);
-	}
-	ret->start = code->head.function;
-	ret->size = code->head.size;
-	ret->cut = code->head.flags & HL_SYMD_LIST_CUT;
-	ret->whole = true;
-	return 0;
-}
 
 /* Rows of sampled instructions alone, those that are in no listing. */
 static int list_sampled(struct hl_listings *l, const struct hl_hot *hot, const bool *placed, const char *why)
@@ -255,7 +192,7 @@ static int list_sampled(struct hl_listings *l, const struct hl_hot *hot, const b
 	return 0;
 }
 
-/* ---- one function --------------------------------------------------------------------------------------- */
+/* ---- from where the code lies now ----------------------------------------------------------------------- */
 
 /* Where in its file the instruction of @frame lies; UINT64_MAX: not known. */
 static uint64_t place_of(const struct hl_binary *binary, const struct hl_frame *frame)
@@ -294,16 +231,16 @@ static void place_samples(struct hl_listings *l, const struct hl_hot *hot, const
 			row = hl_listing_find(part, at);
 		if (!row)
 			continue;
-		merge(row, frame, hot->insns[i].samples);
+		hl_listing_row_add(row, frame, hot->insns[i].samples);
 		placed[i] = true;
 	}
 }
 
 /* Lists the code around the first sample that is in no listing yet. -ENOENT, -ENODATA: there is none. */
 static int list_from_file(struct hl_listings *l, const struct hl_hot *hot, const struct hl_binary *binary,
-			  bool *placed, size_t first, struct hl_err *err)
+			  uint32_t number, bool *placed, size_t first, struct hl_err *err)
 {
-	struct hl_symd_list_query query = { .place = HL_SYMD_FILE, .file = binary->number };
+	struct hl_symd_list_query query = { .place = HL_SYMD_FILE, .file = number };
 	_cleanup_free_ uint64_t *places = malloc(hot->n_insns * sizeof(*places));
 	struct hl_symd_listing *code = &l->behind[l->n];
 	int r;
@@ -365,6 +302,98 @@ static int list_living(struct hl_listings *l, const struct hl_hot *hot, bool *pl
 	return r;
 }
 
+/* ---- from a store --------------------------------------------------------------------------------------- */
+
+static bool covers(const struct hl_body *body, uint64_t address)
+{
+	return address - body->address < body->size;
+}
+
+/* The part that lists @body, made if need be. -ENOENT: no sample that is left lies in it, or there is no room. */
+static int part_of(struct hl_listings *l, const struct hl_hot *hot, const struct hl_body *body, uint32_t file,
+		   const bool *placed, size_t *ret, struct hl_err *err)
+{
+	const struct hl_frame *function = hl_profile_get_frame(l->profile, hot->function);
+	const struct hl_binary *binary = hl_profile_binary(l->profile, function->binary);
+	const struct hl_segment *s = binary ? hl_binary_segment(binary, body->address) : NULL;
+	_cleanup_free_ uint64_t *places = malloc((hot->n_insns + 1) * sizeof(*places));
+	bool any = false;
+	size_t n = 0;
+	int r;
+
+	for (*ret = 0; *ret < l->n; ++*ret)
+		if (l->of[*ret] == body)
+			return 0;
+	if (!places)
+		return -ENOMEM;
+	for (size_t i = 0; i < hot->n_insns && n < HL_SYMD_SAMPLED_MAX; i++) {
+		uint64_t at = hl_profile_get_frame(l->profile, hot->insns[i].frame)->address;
+
+		any |= !placed[i] && covers(body, at);
+		if (covers(body, at) && (!n || at > places[n - 1]))
+			places[n++] = at;
+	}
+	if (!any || l->n == MOST_PARTS - 1)
+		return -ENOENT;
+	r = hl_stored_code_list(l->stored, function, body, s ? file : 0,
+				s ? body->address - s->address + s->offset : 0, places, n, l->flags,
+				&l->behind[l->n], err);
+	if (r == 0)
+		r = hl_listing_from_symd(&l->behind[l->n], &l->parts[l->n]);
+	if (r == 0)
+		l->of[l->n++] = body;
+	return r;
+}
+
+static void drop_last_part(struct hl_listings *l)
+{
+	l->n--;
+	free(l->parts[l->n].rows);
+	l->parts[l->n] = (struct hl_listing){ .rows = NULL };
+	hl_symd_listing_done(&l->behind[l->n]);
+	l->of[l->n] = NULL;
+}
+
+/* Puts samples there that are left; of other instructions than @body has only if @differing. */
+static int list_body(struct hl_listings *l, const struct hl_hot *hot, const struct hl_body *body,
+		     uint32_t file, bool differing, bool *placed)
+{
+	size_t number, before = l->n, n = 0;
+	int r = part_of(l, hot, body, file, placed, &number, &l->reason);
+
+	for (size_t i = 0; r == 0 && i < hot->n_insns; i++) {
+		const struct hl_frame *frame = hl_profile_get_frame(l->profile, hot->insns[i].frame);
+		struct hl_listing_row *row = !placed[i] && covers(body, frame->address)
+						     ? hl_listing_find(&l->parts[number], frame->address)
+						     : NULL;
+
+		if (!row || !(differing || hl_listing_row_ran(row, frame)))
+			continue;
+		hl_listing_row_add(row, frame, hot->insns[i].samples);
+		placed[i] = true;
+		n++;
+	}
+	if (r == 0 && !n && l->n > before)
+		drop_last_part(l);
+	return r == -ENOMEM ? r : 0;
+}
+
+/* A function that was made anew has several bodies: each sample goes to one that has what ran, if there is one. */
+static int list_stored(struct hl_listings *l, const struct hl_hot *hot, uint32_t file, bool *placed)
+{
+	const struct hl_frame *function = hl_profile_get_frame(l->profile, hot->function);
+	const struct hl_body *body;
+	int r = 0;
+
+	for (int differing = 0; differing < 2; differing++)
+		for (body = hl_stored_code_next(l->stored, function, NULL); body && !r;
+		     body = hl_stored_code_next(l->stored, function, body))
+			r = list_body(l, hot, body, file, differing, placed);
+	return r;
+}
+
+/* ---- one function ---------------------------------------------------------------------------------------- */
+
 static bool is_living(const struct hl_frame *function)
 {
 	return function->kind == HL_FRAME_KERNEL || function->kind == HL_FRAME_JIT;
@@ -379,6 +408,38 @@ static const char *why_no_file(const struct hl_frame *function)
 	return "the file could not be opened when it was sampled";
 }
 
+static size_t next_unplaced(const struct hl_hot *hot, const bool *placed, size_t at)
+{
+	while (at < hot->n_insns && placed[at])
+		at++;
+	return at;
+}
+
+/* Lists as much as can be from where the code lies now; what is left remains unplaced, for the reason *@why. */
+static int list_code(struct hl_listings *l, const struct hl_hot *hot, uint32_t file, bool have, bool *placed,
+		     const char **why)
+{
+	const struct hl_frame *function = hl_profile_get_frame(l->profile, hot->function);
+	const struct hl_binary *binary = hl_profile_binary(l->profile, function->binary);
+	size_t first;
+	int code;
+
+	while ((first = next_unplaced(hot, placed, 0)) < hot->n_insns && have && l->n < MOST_PARTS - 1) {
+		l->reason.text[0] = '\0';
+		code = is_living(function) ? list_living(l, hot, placed, first, &l->reason)
+					   : list_from_file(l, hot, binary, file, placed, first, &l->reason);
+		if (code == 0 && !placed[first])
+			code = -EPROTO; /* symd did as it was asked: never */
+		if (code == -ENOMEM)
+			return code;
+		have = code == 0;
+		if (code)
+			*why = l->reason.text[0] ? l->reason.text
+						 : "no executable segment of the file covers it";
+	}
+	return 0;
+}
+
 int hl_listings_get(struct hl_listings *l, const struct hl_hot *hot, const struct hl_listing **ret,
 		    size_t *ret_n, struct hl_err *err)
 {
@@ -386,35 +447,24 @@ int hl_listings_get(struct hl_listings *l, const struct hl_hot *hot, const struc
 	const struct hl_binary *binary = hl_profile_binary(l->profile, function->binary);
 	_cleanup_free_ bool *placed = calloc(hot->n_insns + 1, sizeof(*placed));
 	const char *why = why_no_file(function);
-	bool have = false;
-	size_t first = 0;
+	bool have = is_living(function) && l->living != NULL;
+	uint32_t file = 0;
 	int code = 0;
 
 	clear(l);
 	if (!placed)
 		return hl_err_set(err, -ENOMEM, "no memory for a listing");
-	if (is_living(function))
-		have = l->living != NULL;
-	else if (binary)
-		code = have_file(l, binary, function->module, &have, &why);
-	while (!code && have && first < hot->n_insns && l->n < MOST_PARTS - 1) {
-		l->reason.text[0] = '\0';
-		code = is_living(function) ? list_living(l, hot, placed, first, &l->reason)
-					   : list_from_file(l, hot, binary, placed, first, &l->reason);
-		if (code == 0 && !placed[first])
-			code = -EPROTO; /* symd did as it was asked: never */
-		if (code && code != -ENOMEM) {
-			why = l->reason.text[0] ? l->reason.text
-						: "no executable segment of the file covers it";
-			have = false;
-			code = 0;
-		}
-		while (first < hot->n_insns && placed[first])
-			first++;
+	if (!is_living(function) && binary) {
+		code = have_file(l, binary, function->module, &file, &why);
+		have = file != 0;
 	}
-	while (first < hot->n_insns && placed[first])
-		first++;
-	if (!code && (first < hot->n_insns || !l->n))
+	if (!code && l->stored)
+		code = list_stored(l, hot, file, placed);
+	if (l->stored && !have)
+		why = hl_stored_code_why(l->stored, function);
+	if (!code)
+		code = list_code(l, hot, file, have, placed, &why);
+	if (!code && (next_unplaced(hot, placed, 0) < hot->n_insns || !l->n))
 		code = list_sampled(l, hot, placed, why);
 	if (code)
 		return hl_err_errno(err, code, "cannot list a function");

@@ -13,8 +13,8 @@ struct hl_hot;
 struct hl_listing;
 struct hl_living_code;
 struct hl_profile;
+struct hl_stored_code;
 struct hl_symd;
-struct hl_symd_listing;
 
 /* Code to a function's samples: from the file that they were taken in, or what the samples brought along. */
 struct hl_listings;
@@ -30,17 +30,15 @@ struct hl_listings *hl_listings_new(const struct hl_profile *profile, struct hl_
 				    uint32_t flags);
 void hl_listings_free(struct hl_listings *listings);
 
+/* Code that a store kept comes first: it is what ran, where a file only bears its name. Stays the caller's. */
+void hl_listings_use_stored(struct hl_listings *listings, struct hl_stored_code *stored);
+
 /*
  * The code of @hot's function: one listing, or several where its samples lie in several places. They live until
  * the next call. 0 or -ENOMEM.
  */
 int hl_listings_get(struct hl_listings *listings, const struct hl_hot *hot, const struct hl_listing **ret,
 		    size_t *ret_n, struct hl_err *err);
-
-/*
- * The rows of what symd listed; their texts are those of @code. 0 or -ENOMEM. `rows` is released with free().
- */
-int hl_listing_from_symd(const struct hl_symd_listing *code, struct hl_listing *ret);
 
 /* Whether the function at the code of @hot covers ELF address @address, by the sizes in its listings. */
 bool hl_listings_cover(const struct hl_listing *parts, size_t n, uint64_t address);

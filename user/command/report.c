@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/str.h"
 #include "command/command.h"
 #include "command/mail.h"
@@ -85,20 +84,6 @@ static const struct hl_option options[] = {
 	{ "keep-bytes", 0, HL_BYTES(struct report, limits.max_bytes), .min = 1, .max = UINT64_C(1) << 50,
 	  .metavar = "BYTES", .help = "likewise, of all their files; 200M" },
 };
-
-static int parse_range(const struct report *c, struct hl_store_query *query, struct hl_err *err)
-{
-	uint64_t now_ns = hl_realtime_ns();
-
-	if (hl_when_parse(c->since, now_ns, &query->since_ns, err) ||
-	    hl_when_parse(c->until, now_ns, &query->until_ns, err))
-		return HL_EXIT_USAGE;
-	if (query->since_ns >= query->until_ns)
-		return hl_usage(err, "\"--since %s\" is not before \"--until %s\"", c->since, c->until);
-	if (query->since_ns >= now_ns)
-		return hl_usage(err, "\"--since %s\" is still to come", c->since);
-	return 0;
-}
 
 static int report_to(struct hl_outputs *outputs, struct hl_reports *reports, const struct report *c,
 		     const struct hl_store_query *query, const struct hl_sort *sort, struct hl_err *err)
@@ -183,7 +168,7 @@ static int run_report(void *config, char **rest, struct hl_err *err)
 	struct hl_store_query query = { .event = c->event, .functions = c->leaf == LEAF_FUNCTION };
 	_cleanup_(hl_selection_freep) struct hl_selection *selection = NULL;
 	struct hl_sort sort;
-	int code = parse_range(c, &query, err);
+	int code = hl_when_range(c->since, c->until, &query.since_ns, &query.until_ns, err);
 
 	if (!code)
 		code = hl_sort_parse(&c->sort, &sort, err);

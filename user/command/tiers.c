@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "command/listings.h"
+#include "command/listing_rows.h"
 #include "profile/listing.h"
 #include "symd/client.h"
 

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
+#include "cli/cli.h"
+
 #define SECOND_NS UINT64_C(1000000000)
 #define HOUR_NS   (3600 * SECOND_NS)
 #define DAY_NS    (24 * HOUR_NS)
@@ -171,5 +174,21 @@ int hl_when_parse(const char *text, uint64_t now_ns, uint64_t *ret, struct hl_er
 				  "now or a time ago as -1h",
 				  text);
 	*ret = ns;
+	return 0;
+}
+
+int hl_when_range(const char *since, const char *until, uint64_t *ret_since_ns, uint64_t *ret_until_ns,
+		  struct hl_err *err)
+{
+	uint64_t now_ns = hl_realtime_ns(), since_ns, until_ns;
+
+	if (hl_when_parse(since, now_ns, &since_ns, err) || hl_when_parse(until, now_ns, &until_ns, err))
+		return HL_EXIT_USAGE;
+	if (since_ns >= until_ns)
+		return hl_usage(err, "\"--since %s\" is not before \"--until %s\"", since, until);
+	if (since_ns >= now_ns)
+		return hl_usage(err, "\"--since %s\" is still to come", since);
+	*ret_since_ns = since_ns;
+	*ret_until_ns = until_ns;
 	return 0;
 }

@@ -14,4 +14,8 @@
  */
 int hl_when_parse(const char *text, uint64_t now_ns, uint64_t *ret, struct hl_err *err);
 
+/* The span from --since to --until, which has begun and is not empty. 0 or HL_EXIT_USAGE. */
+int hl_when_range(const char *since, const char *until, uint64_t *ret_since_ns, uint64_t *ret_until_ns,
+		  struct hl_err *err);
+
 #endif
