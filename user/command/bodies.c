@@ -35,12 +35,16 @@
 enum { HOT_SHARE = 1000, LEAST_SAMPLES = 5, FORGOTTEN_SHARE = 4 * HOT_SHARE, MANY = 1 << 14 };
 /* A process may be busy, or its file system; what has ended stays so. */
 enum { TRIES = 3 };
+/* So many bytes of made code are remembered, to see when it is made anew; that ends, lest two take turns for ever. */
+enum { MADE_MAX = 2 << 20, CHANGES = 16 };
 
 struct seen {
 	struct hl_id id;
 	uint64_t samples;
 	uint32_t tries; /* TRIES: it has its code, or never will */
 	uint32_t last;  /* its position among those of the window, if that is of it */
+	uint8_t *made;  /* its code, if a process made it; NULL: not remembered */
+	uint32_t made_size, changes;
 };
 
 /* A function of the window, and one of its samples. */
@@ -55,7 +59,7 @@ struct hl_bodies {
 	struct hl_index index;
 	struct function *functions;
 	size_t n_functions, cap_functions;
-	uint64_t day, samples, floor;
+	uint64_t day, samples, floor, made_bytes;
 	struct hl_text_reader *kernel; /* NULL: not needed so far */
 	uint8_t kernel_id[HL_KERNEL_BUILD_ID_MAX];
 	size_t kernel_id_len;
@@ -74,10 +78,27 @@ struct hl_bodies *hl_bodies_new(void)
 	return bodies;
 }
 
+static void forget_made(struct hl_bodies *bodies, struct seen *seen)
+{
+	bodies->made_bytes -= seen->made_size;
+	hl_cleanup_free(&seen->made);
+	seen->made_size = 0;
+}
+
+static void forget_all(struct hl_bodies *bodies)
+{
+	for (size_t i = 0; i < bodies->n; i++)
+		forget_made(bodies, &bodies->seen[i]);
+	hl_index_clear(&bodies->index);
+	bodies->n = 0;
+	bodies->samples = bodies->floor = 0;
+}
+
 void hl_bodies_free(struct hl_bodies *bodies)
 {
 	if (!bodies)
 		return;
+	forget_all(bodies);
 	free(bodies->seen);
 	free(bodies->functions);
 	hl_index_done(&bodies->index);
@@ -99,12 +120,15 @@ static void forget_cold(struct hl_bodies *bodies)
 
 	hl_index_clear(&bodies->index);
 	for (size_t i = 0; i < bodies->n; i++) {
-		const struct seen *seen = &bodies->seen[i];
+		struct seen *seen = &bodies->seen[i];
 
 		if (seen->samples * FORGOTTEN_SHARE >= bodies->samples &&
-		    !hl_index_add(&bodies->index, seen->id.lo, (uint32_t)kept))
+		    !hl_index_add(&bodies->index, seen->id.lo, (uint32_t)kept)) {
 			bodies->seen[kept++] = *seen;
-		else if (seen->samples > bodies->floor)
+			continue;
+		}
+		forget_made(bodies, seen);
+		if (seen->samples > bodies->floor)
 			bodies->floor = seen->samples;
 	}
 	bodies->n = kept;
@@ -114,9 +138,7 @@ void hl_bodies_begin(struct hl_bodies *bodies, uint64_t day)
 {
 	bodies->n_functions = 0;
 	if (day != bodies->day) {
-		bodies->n = 0;
-		hl_index_clear(&bodies->index);
-		bodies->samples = bodies->floor = 0;
+		forget_all(bodies);
 		bodies->day = day;
 	} else if (bodies->n > MANY) {
 		forget_cold(bodies);
@@ -162,6 +184,17 @@ static struct hl_id id_of(const struct hl_profile *profile, uint32_t function, c
 	return id;
 }
 
+/* Whether the process runs other code there than was kept. */
+static bool is_made_anew(const struct seen *seen, const struct hl_frame *insn, const struct hl_sample *sample)
+{
+	size_t n = sample->count.code_len;
+
+	if (!seen->made || insn->offset >= seen->made_size || seen->changes == CHANGES)
+		return false;
+	n = n < seen->made_size - insn->offset ? n : seen->made_size - insn->offset;
+	return memcmp(seen->made + insn->offset, sample->count.code, n) != 0;
+}
+
 int hl_bodies_count(struct hl_bodies *bodies, const struct hl_profile *profile,
 		    const struct hl_sample *sample, const uint32_t *frames, size_t n)
 {
@@ -178,6 +211,11 @@ int hl_bodies_count(struct hl_bodies *bodies, const struct hl_profile *profile,
 		return -ENOMEM;
 	seen = &bodies->seen[function.seen];
 	seen->samples += sample->count.samples;
+	if (is_made_anew(seen, insn, sample)) {
+		forget_made(bodies, seen);
+		seen->changes++;
+		seen->tries = 0;
+	}
 	if (seen->tries == TRIES ||
 	    (seen->last < bodies->n_functions && bodies->functions[seen->last].seen == function.seen))
 		return 0;
@@ -287,7 +325,13 @@ static int collect(struct hl_bodies *bodies, const struct hl_resolve *r, const s
 	}
 	body.why = err.text;
 	set_build_id(bodies, r, q, a, &body);
-	return hl_batch_add_body(batch, function->frame, &body);
+	code = hl_batch_add_body(batch, function->frame, &body);
+	if (!code && body.source == HL_BODY_MEMORY && bodies->made_bytes + a->size <= MADE_MAX) {
+		bodies->made_bytes += a->size;
+		seen->made_size = (uint32_t)a->size;
+		seen->made = TAKE_PTR(bytes);
+	}
+	return code;
 }
 
 int hl_bodies_collect(struct hl_bodies *bodies, const struct hl_resolve *resolve, struct hl_batch *batch)

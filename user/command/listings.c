@@ -335,13 +335,14 @@ static int part_of(struct hl_listings *l, const struct hl_hot *hot, const struct
 	}
 	if (!any || l->n == MOST_PARTS - 1)
 		return -ENOENT;
-	r = hl_stored_code_list(l->stored, function, body, s ? file : 0,
-				s ? body->address - s->address + s->offset : 0, places, n, l->flags,
-				&l->behind[l->n], err);
+	r = hl_stored_code_list(l->stored, body, s ? file : 0, s ? body->address - s->address + s->offset : 0,
+				places, n, l->flags, &l->behind[l->n], err);
 	if (r == 0)
 		r = hl_listing_from_symd(&l->behind[l->n], &l->parts[l->n]);
-	if (r == 0)
+	if (r == 0) {
 		l->of[l->n++] = body;
+		r = hl_stored_code_name_targets(l->stored, function, body, &l->parts[l->n - 1]);
+	}
 	return r;
 }
 
@@ -370,6 +371,7 @@ static int list_body(struct hl_listings *l, const struct hl_hot *hot, const stru
 		if (!row || !(differing || hl_listing_row_ran(row, frame)))
 			continue;
 		hl_listing_row_add(row, frame, hot->insns[i].samples);
+		row->kept = true;
 		placed[i] = true;
 		n++;
 	}

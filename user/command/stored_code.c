@@ -6,20 +6,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "profile/listing.h"
 #include "profile/profile.h"
 #include "store/reading.h"
 #include "symd/client.h"
 
 /*
- * Where the file is gone, nothing but the store knows what the instructions of a function refer to: all functions that
- * were hot enough for their code to be kept, so those called most. Their names are given to symd as a runtime tells
- * those of the code that it made.
+ * Where the file is gone, nothing but the store knows what the instructions of a function refer to: it has the places
+ * of all functions that were hot enough for their code to be kept, so of those that are called most.
  */
 
 struct item {
@@ -27,22 +25,13 @@ struct item {
 	struct hl_body body; /* `bytes` only of functions that are wanted */
 };
 
-/* Names that symd has been given. */
-struct map {
-	uint8_t kind;
-	struct hl_id binary;
-	uint32_t number;
-};
-
 struct hl_stored_code {
 	struct hl_symd *symd;
 	struct hl_body_sum sum;
 	struct item *items;
-	struct map *maps;
-	size_t n, cap, n_maps, cap_maps;
+	size_t n, cap;
 	struct hl_index index;
 	struct hl_arena arena;
-	uint32_t last_map;
 	/* While it is read. */
 	const struct hl_profile *profile;
 	const uint32_t *frames;
@@ -54,7 +43,6 @@ void hl_stored_code_free(struct hl_stored_code *code)
 	if (!code)
 		return;
 	free(code->items);
-	free(code->maps);
 	hl_index_done(&code->index);
 	hl_arena_done(&code->arena);
 	free(code);
@@ -207,64 +195,9 @@ const char *hl_stored_code_why(const struct hl_stored_code *code, const struct h
 
 /* ---- into listings --------------------------------------------------------------------------------------- */
 
-static void add_name(struct hl_str *text, const struct item *item)
-{
-	if (!item->body.size)
-		return;
-	hl_str_addf(text, "%" PRIx64 " %" PRIx64 " ", item->body.address, item->body.size);
-	for (size_t i = 0; i < item->function.name_len; i++)
-		hl_str_addc(text, item->function.name[i] == '\n' ? '?' : item->function.name[i]);
-	hl_str_addc(text, '\n');
-}
-
-/* Those of what lies where @function does, itself last: code that was made may have had the place of other code. */
-static int give_names(struct hl_stored_code *code, const struct hl_frame *function,
-		      const struct hl_body *body, uint32_t number, struct hl_err *err)
-{
-	_cleanup_close_ int fd = memfd_create("hotleaf-names", MFD_CLOEXEC);
-	const struct hl_symd_map map = { .kind = HL_SYMD_PERF_MAP };
-	const struct item itself = { *function, *body };
-	struct hl_symd_map_counts counts;
-	_cleanup_str_ struct hl_str text = { 0 };
-
-	for (size_t i = 0; i < code->n; i++)
-		if (code->items[i].function.kind == function->kind &&
-		    hl_id_equal(code->items[i].function.binary, function->binary))
-			add_name(&text, &code->items[i]);
-	add_name(&text, &itself);
-	if (hl_str_status(&text) || fd < 0)
-		return hl_err_set(err, -ENOMEM, "no memory for names");
-	if (write(fd, text.data, text.len) != (ssize_t)text.len)
-		return hl_err_errno(err, -errno, "cannot keep the names of functions");
-	return hl_symd_add_map(code->symd, number, fd, &map, &counts, err);
-}
-
-/* The number of a process whose code, by what symd knows, is what lies where @function does. */
-static int name_others(struct hl_stored_code *code, const struct hl_frame *function,
-		       const struct hl_body *body, uint32_t *ret, struct hl_err *err)
-{
-	struct map map = { .kind = function->kind, .binary = function->binary, .number = code->last_map + 1 };
-	int r;
-
-	for (size_t i = 0; i < code->n_maps; i++)
-		if (code->maps[i].kind == map.kind && hl_id_equal(code->maps[i].binary, map.binary)) {
-			*ret = code->maps[i].number;
-			return 0;
-		}
-	r = give_names(code, function, body, map.number, err);
-	if (!r && function->kind != HL_FRAME_JIT) {
-		r = hl_grow(&code->maps, &code->cap_maps, code->n_maps + 1, sizeof(map), HL_INDEX_NONE);
-		if (!r)
-			code->maps[code->n_maps++] = map;
-	}
-	if (!r)
-		*ret = code->last_map = map.number;
-	return r;
-}
-
-int hl_stored_code_list(struct hl_stored_code *code, const struct hl_frame *function,
-			const struct hl_body *body, uint32_t file, uint64_t offset, uint64_t *sampled,
-			size_t n, uint32_t flags, struct hl_symd_listing *ret, struct hl_err *err)
+int hl_stored_code_list(struct hl_stored_code *code, const struct hl_body *body, uint32_t file,
+			uint64_t offset, uint64_t *sampled, size_t n, uint32_t flags,
+			struct hl_symd_listing *ret, struct hl_err *err)
 {
 	struct hl_symd_list_query query = { .where = body->address,
 					    .bytes_at = body->address,
@@ -272,7 +205,6 @@ int hl_stored_code_list(struct hl_stored_code *code, const struct hl_frame *func
 					    .n_bytes = (uint32_t)body->size,
 					    .place = HL_SYMD_RAW,
 					    .flags = body->bits == 32 ? HL_SYMD_CODE_32 : 0 };
-	int r = 0;
 
 	if (file) {
 		query.place = HL_SYMD_FILE;
@@ -280,8 +212,58 @@ int hl_stored_code_list(struct hl_stored_code *code, const struct hl_frame *func
 		query.where = query.bytes_at = offset;
 		for (size_t i = 0; i < n; i++)
 			sampled[i] = sampled[i] - body->address + offset;
-	} else {
-		r = name_others(code, function, body, &query.file, err);
 	}
-	return r ? r : hl_symd_list_function(code->symd, &query, sampled, body->bytes, flags, ret, err);
+	return hl_symd_list_function(code->symd, &query, sampled, body->bytes, flags, ret, err);
+}
+
+static bool covers(const struct hl_body *body, uint64_t address)
+{
+	return address - body->address < body->size;
+}
+
+/* The function at @address beside @function, whose own body comes first: made code may have had the place of other. */
+static const struct hl_frame *find_function(const struct hl_stored_code *code,
+					    const struct hl_frame *function, const struct hl_body *body,
+					    uint64_t address, uint64_t *ret_start)
+{
+	*ret_start = body->address;
+	if (covers(body, address))
+		return function;
+	for (size_t i = code->n; i-- > 0;) {
+		const struct item *item = &code->items[i];
+
+		*ret_start = item->body.address;
+		if (covers(&item->body, address) && item->function.kind == function->kind &&
+		    hl_id_equal(item->function.binary, function->binary))
+			return &item->function;
+	}
+	return NULL;
+}
+
+int hl_stored_code_name_targets(struct hl_stored_code *code, const struct hl_frame *function,
+				const struct hl_body *body, struct hl_listing *listing)
+{
+	_cleanup_str_ struct hl_str text = { 0 };
+	const struct hl_frame *to;
+	uint64_t start;
+
+	for (size_t i = 0; i < listing->n; i++) {
+		struct hl_listing_row *row = &listing->rows[i];
+
+		to = row->target ? find_function(code, function, body, row->target, &start) : NULL;
+		if (!to || memchr(row->text, '<', row->text_len))
+			continue;
+		hl_str_clear(&text);
+		hl_str_add(&text, row->text, row->text_len);
+		hl_str_adds(&text, " <");
+		hl_str_add(&text, to->name, to->name_len);
+		if (row->target != start)
+			hl_str_addf(&text, "+0x%" PRIx64, row->target - start);
+		hl_str_addc(&text, '>');
+		row->text = hl_str_status(&text) ? NULL : hl_arena_copy(&code->arena, text.data, text.len);
+		row->text_len = text.len;
+		if (!row->text)
+			return -ENOMEM;
+	}
+	return 0;
 }

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "store/body.h"
 
+struct hl_listing;
 struct hl_profile;
 struct hl_reading;
 struct hl_symd;
@@ -37,12 +38,18 @@ const struct hl_body *hl_stored_code_next(const struct hl_stored_code *code, con
 const char *hl_stored_code_why(const struct hl_stored_code *code, const struct hl_frame *function);
 
 /*
- * Lists @body of @function, which was sampled at @sampled, @n ascending addresses in it. Where @file is not 0 it is the
- * number by which symd knows the file, in which the function starts at offset @offset: it has the names that the
- * instructions refer to. As hl_symd_list_function().
+ * Lists @body, which was sampled at @sampled, @n ascending addresses in it. Where @file is not 0 it is the number by
+ * which symd knows the file, in which the function starts at offset @offset: it has the names that the instructions
+ * refer to. As hl_symd_list_function().
  */
-int hl_stored_code_list(struct hl_stored_code *code, const struct hl_frame *function,
-			const struct hl_body *body, uint32_t file, uint64_t offset, uint64_t *sampled,
-			size_t n, uint32_t flags, struct hl_symd_listing *ret, struct hl_err *err);
+int hl_stored_code_list(struct hl_stored_code *code, const struct hl_body *body, uint32_t file,
+			uint64_t offset, uint64_t *sampled, size_t n, uint32_t flags,
+			struct hl_symd_listing *ret, struct hl_err *err);
+/*
+ * Adds the names of the functions that jumps and calls lead to, where they have none, to @listing of @body of
+ * @function. The texts live as long as @code. 0 or -ENOMEM.
+ */
+int hl_stored_code_name_targets(struct hl_stored_code *code, const struct hl_frame *function,
+				const struct hl_body *body, struct hl_listing *listing);
 
 #endif

@@ -27,6 +27,7 @@ struct hl_listing_row {
 	size_t text_len;
 	const char *other; /* what the file holds there instead; NULL: the same, or not known */
 	size_t other_len;
+	bool kept;        /* not the file, but the code that a store kept */
 	const char *file; /* of the source */
 	size_t file_len;  /* 0: not known */
 	uint32_t line;

@@ -33,7 +33,7 @@ static int code_cell(struct hl_table *table, const struct hl_listing_row *row)
 {
 	hl_render_clean(&table->text, row->text, row->text_len, HL_RENDER_NAME_MAX);
 	if (row->other) {
-		hl_str_adds(&table->text, "  (the file has: ");
+		hl_str_adds(&table->text, row->kept ? "  (kept was: " : "  (the file has: ");
 		hl_render_clean(&table->text, row->other, row->other_len, HL_RENDER_NAME_MAX);
 		hl_str_addc(&table->text, ')');
 	}

@@ -38,8 +38,8 @@ typedef int (*hl_body_fn)(void *ctx, const struct hl_frame *function, const stru
 
 /* What there is of them. */
 struct hl_body_sum {
-	uint64_t kept, bytes; /* functions, and the bytes of different ones */
-	uint64_t without;     /* functions that could not be kept */
+	uint64_t kept, bytes; /* of functions, and of different ones the bytes */
+	uint64_t without;     /* functions of which there is none */
 	uint64_t damaged;     /* rows that are not what was written: left out */
 	unsigned int days;    /* that were looked at */
 	unsigned int old;     /* of these, written by a hotleaf that kept none */

@@ -271,7 +271,7 @@ int day_bodies_each(struct day_reader *day, hl_body_fn take, void *ctx, struct h
 	_cleanup_(rows_done) struct rows rows = { 0 };
 	struct hl_frame function;
 	struct hl_body body;
-	int64_t bytes = 0;
+	int64_t bytes = 0, without = 0;
 	uint32_t frame;
 	int code;
 
@@ -280,6 +280,12 @@ int day_bodies_each(struct day_reader *day, hl_body_fn take, void *ctx, struct h
 	if (!day->has_bodies)
 		return 0;
 	code = hl_db_number(day->db, "SELECT sum(length(bytes)) FROM codes", &bytes, err);
+	if (!code)
+		code = hl_db_number(
+			day->db,
+			"SELECT count(DISTINCT frame) FROM functions WHERE code = 0 AND frame NOT IN"
+			" (SELECT frame FROM functions WHERE code <> 0)",
+			&without, err);
 	if (!code)
 		code = rows_init(&rows, day, err);
 	while (!code && (code = hl_query_step(rows.function, err)) == 1) {
@@ -294,9 +300,9 @@ int day_bodies_each(struct day_reader *day, hl_body_fn take, void *ctx, struct h
 		if (code)
 			break;
 		sum->kept += body.bytes != NULL;
-		sum->without += body.bytes == NULL;
 		code = take ? take(ctx, &function, &body) : 0;
 	}
 	sum->bytes += bytes > 0 ? (uint64_t)bytes : 0;
+	sum->without += (uint64_t)without;
 	return code;
 }
