@@ -166,8 +166,8 @@ static int write_header(const struct source *source, const struct hl_stored_code
 	hl_str_adds(&s, "\n\n");
 	hl_render_header(&s, source->profile, HEADER_COLUMNS);
 	if (stored) {
-		hl_stored_code_say(stored, said, sizeof(said));
-		hl_str_addf(&s, "%s\n", said);
+		hl_body_sum_say(hl_stored_code_sum(stored), said, sizeof(said));
+		hl_str_addf(&s, "store    %s\n", said);
 	}
 	if (s.failed)
 		return -ENOMEM;

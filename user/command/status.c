@@ -9,6 +9,7 @@
 #include "command/caps.h"
 #include "command/command.h"
 #include "command/store_options.h"
+#include "command/stored_code.h"
 #include "profile/profile.h"
 #include "store/reading.h"
 
@@ -98,6 +99,24 @@ static void describe(const struct hl_profile_meta *meta, struct facts *f)
 	hl_str_addc(&f->json, ']');
 }
 
+/* What the day has of the code of functions. */
+static int describe_code(const struct hl_reading *reading, struct facts *f, struct hl_err *err)
+{
+	struct hl_body_sum sum;
+	char said[240];
+	int code = hl_reading_bodies(reading, NULL, NULL, &sum, err);
+
+	if (code)
+		return code;
+	hl_body_sum_say(&sum, said, sizeof(said));
+	hl_str_addf(&f->text, "today: %s\n", said);
+	hl_str_addf(&f->json,
+		    ",\"code\":{\"functions\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"not_kept\":%" PRIu64
+		    ",\"damaged\":%" PRIu64 "}",
+		    sum.kept, sum.bytes, sum.without, sum.damaged);
+	return 0;
+}
+
 static int look(const struct status *c, struct facts *f, struct hl_err *err)
 {
 	struct hl_store_query query = { .until_ns = hl_realtime_ns() };
@@ -121,6 +140,9 @@ static int look(const struct status *c, struct facts *f, struct hl_err *err)
 	f->cpus_programs = meta->cost_programs;
 	f->cpus_process = meta->cost_process;
 	describe(meta, f);
+	code = describe_code(reading, f, err);
+	if (code)
+		return code;
 	if (hl_str_status(&f->text) || hl_str_status(&f->json))
 		return hl_err_set(err, -ENOMEM, "no memory");
 	f->state = "ok";

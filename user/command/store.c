@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "command/command.h"
 #include "command/store_options.h"
+#include "command/stored_code.h"
 #include "command/when.h"
 #include "store/days.h"
 #include "store/inspect.h"
@@ -45,11 +46,15 @@ static const struct hl_option options[] = {
 
 static void print_info(const struct hl_day *day, const struct hl_day_info *info)
 {
-	char from[HL_TIME_SIZE], to[HL_TIME_SIZE];
+	char from[HL_TIME_SIZE], to[HL_TIME_SIZE], code[240];
 
 	printf("%-16s %8.1f MB", day->name, (double)day->bytes / 1e6);
 	if (info->windows)
 		printf("  %s to %s", hl_time_text(info->first_ns, from), hl_time_text(info->last_ns, to));
+	if (info->bodies.kept || info->bodies.without) {
+		hl_body_sum_say(&info->bodies, code, sizeof(code));
+		printf("  %s", code);
+	}
 	printf("  %" PRIu64 " window%s, %" PRIu64 " samples", info->windows, info->windows == 1 ? "" : "s",
 	       info->samples);
 }

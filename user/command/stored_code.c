@@ -140,23 +140,24 @@ int hl_stored_code_new(const struct hl_reading *reading, const struct hl_profile
 	return 0;
 }
 
-void hl_stored_code_say(const struct hl_stored_code *code, char *ret, size_t size)
+const struct hl_body_sum *hl_stored_code_sum(const struct hl_stored_code *code)
 {
-	const struct hl_body_sum *sum = &code->sum;
+	return &code->sum;
+}
+
+void hl_body_sum_say(const struct hl_body_sum *sum, char *ret, size_t size)
+{
 	size_t at = 0;
 
-	at += (size_t)snprintf(ret, size, "code: %" PRIu64 " functions, %.1f MB", sum->kept,
+	at += (size_t)snprintf(ret, size, "code of %" PRIu64 " functions, %.1f MB", sum->kept,
 			       (double)sum->bytes / 1e6);
 	if (sum->without && at < size)
-		at += (size_t)snprintf(ret + at, size - at, "; of %" PRIu64 " it could not be kept",
-				       sum->without);
+		at += (size_t)snprintf(ret + at, size - at, ", of %" PRIu64 " not kept", sum->without);
 	if (sum->damaged && at < size)
-		at += (size_t)snprintf(ret + at, size - at, "; of %" PRIu64 " it is damaged, and left out",
-				       sum->damaged);
+		at += (size_t)snprintf(ret + at, size - at, ", of %" PRIu64 " damaged", sum->damaged);
 	if (sum->old && at < size)
-		(void)snprintf(ret + at, size - at,
-			       "; %u of %u days were written by a hotleaf that kept none", sum->old,
-			       sum->days);
+		(void)snprintf(ret + at, size - at, ", none of %u of %u days, written by a hotleaf without",
+			       sum->old, sum->days);
 }
 
 const struct hl_body *hl_stored_code_next(const struct hl_stored_code *code, const struct hl_frame *function,

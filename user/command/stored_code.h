@@ -28,8 +28,9 @@ int hl_stored_code_new(const struct hl_reading *reading, const struct hl_profile
 void hl_stored_code_free(struct hl_stored_code *code);
 HL_DEFINE_CLEANUP(struct hl_stored_code, hl_stored_code_free)
 
-/* What the days have in all, as a sentence. */
-void hl_stored_code_say(const struct hl_stored_code *code, char *ret, size_t size);
+/* What the days have in all; and such a sum in words. */
+const struct hl_body_sum *hl_stored_code_sum(const struct hl_stored_code *code);
+void hl_body_sum_say(const struct hl_body_sum *sum, char *ret, size_t size);
 
 /* The code of @function after @before, that of later times first; NULL: the first, and behind the last. */
 const struct hl_body *hl_stored_code_next(const struct hl_stored_code *code, const struct hl_frame *function,
