@@ -12,6 +12,8 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "sample/window.h"
+
 #include "harness.h"
 
 /* What children open is what this process would. File systems that do not answer: tests/system/dead_test.c. */
@@ -97,6 +99,52 @@ static bool take(void *ctx, const struct hl_proc_mapping *mapping)
 	if (!lines->n++)
 		lines->first = mapping->start;
 	return true;
+}
+
+static uint64_t started(void)
+{
+	char text[512] = "", *at;
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+
+	CHECK(read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	at = strrchr(text, ')');
+	for (int field = 0; at && field < 20; field++)
+		at = strchr(at + 1, ' ');
+	CHECK(at);
+	return strtoull(at, NULL, 10) * UINT64_C(10000000);
+}
+
+static const char in_memory[] = "what this process has in memory";
+
+static void check_bytes(struct hl_reach *reach)
+{
+	struct hl_process_key self = { .tgid = (uint32_t)getpid(), .start_time = started() };
+	_cleanup_close_ int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int fd = openat(root, "file", O_RDONLY | O_CLOEXEC);
+	char bytes[sizeof(in_memory)] = "";
+
+	CHECK_INT(hl_reach_range(reach, fd, 2, bytes, 5), 0);
+	CHECK(memcmp(bytes, "ven b", 5) == 0);
+	/* All of them, or none. */
+	CHECK_INT(hl_reach_range(reach, fd, 2, bytes, 6), -ENODATA);
+	CHECK_INT(hl_reach_range(reach, fd, UINT64_MAX - 2, bytes, 6), -EINVAL);
+	CHECK_INT(hl_reach_range(reach, fd, 0, bytes, (size_t)2 << 20), -EFBIG);
+	CHECK_INT(hl_reach_memory(reach, proc_fd, &self, (uintptr_t)in_memory, bytes, sizeof(bytes)), 0);
+	CHECK_STR(bytes, in_memory);
+	CHECK_INT(hl_reach_memory(reach, proc_fd, &self, 16, bytes, sizeof(bytes)), -EIO);
+	/* A process that has its number, but is another. */
+	self.start_time -= 1000000000;
+	CHECK_INT(hl_reach_memory(reach, proc_fd, &self, (uintptr_t)in_memory, bytes, sizeof(bytes)), -ESRCH);
+}
+
+HL_TEST(bytes_come_whole_or_not_at_all)
+{
+	struct hl_reach *reach = begin();
+
+	check_bytes(NULL);
+	check_bytes(reach);
+	end(reach);
 }
 
 HL_TEST(maps_come_as_they_are)

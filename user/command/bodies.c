@@ -49,7 +49,7 @@ struct seen {
 
 /* A function of the window, and one of its samples. */
 struct function {
-	uint32_t seen, frame, insn;
+	uint32_t seen, frame;
 	const struct hl_sample *sample;
 };
 
@@ -184,15 +184,14 @@ static struct hl_id id_of(const struct hl_profile *profile, uint32_t function, c
 	return id;
 }
 
-/* Whether the process runs other code there than was kept. */
-static bool is_made_anew(const struct seen *seen, const struct hl_frame *insn, const struct hl_sample *sample)
+/* Whether a function with that code has what was sampled at @offset in it. */
+static bool has_sampled(const uint8_t *code, uint64_t size, uint64_t offset, const struct hl_sample *sample)
 {
 	size_t n = sample->count.code_len;
 
-	if (!seen->made || insn->offset >= seen->made_size || seen->changes == CHANGES)
+	if (offset >= size)
 		return false;
-	n = n < seen->made_size - insn->offset ? n : seen->made_size - insn->offset;
-	return memcmp(seen->made + insn->offset, sample->count.code, n) != 0;
+	return memcmp(code + offset, sample->count.code, n < size - offset ? n : size - offset) == 0;
 }
 
 int hl_bodies_count(struct hl_bodies *bodies, const struct hl_profile *profile,
@@ -205,13 +204,13 @@ int hl_bodies_count(struct hl_bodies *bodies, const struct hl_profile *profile,
 	bodies->samples += sample->count.samples;
 	if (!insn || insn->kind != HL_FRAME_INSN)
 		return 0;
-	function.insn = frames[n - 1];
 	function.frame = frames[n - 2];
 	if (find(bodies, id_of(profile, function.frame, insn), &function.seen))
 		return -ENOMEM;
 	seen = &bodies->seen[function.seen];
 	seen->samples += sample->count.samples;
-	if (is_made_anew(seen, insn, sample)) {
+	if (seen->made && seen->changes < CHANGES &&
+	    !has_sampled(seen->made, seen->made_size, insn->offset, sample)) {
 		forget_made(bodies, seen);
 		seen->changes++;
 		seen->tries = 0;
@@ -252,10 +251,10 @@ static int read_memory(struct hl_bodies *bodies, const struct hl_resolve *r, con
 {
 	int code = hl_reach_memory(r->reach, bodies->proc_fd, &sample->key.process, where, bytes, n);
 
-	return code ? hl_err_set(err, code,
-				 code == -ESRCH || code == -ENOENT ? "its process had ended"
-								   : "the memory of its process could not be "
-								     "read")
+	return code ? hl_err_set(err, code, "%s",
+				 code == -ESRCH || code == -ENOENT
+					 ? "its process had ended"
+					 : "the memory of its process could not be read")
 		    : 0;
 }
 
@@ -312,6 +311,10 @@ static int collect(struct hl_bodies *bodies, const struct hl_resolve *r, const s
 		return -ENOMEM;
 	} else {
 		code = read_code(bodies, r, q, a, function->sample, bytes, &err);
+		/* Made anew, or its process began another program: another sample may be of what is there now. */
+		if (!code && q->place == HL_SYMD_RAW &&
+		    !has_sampled(bytes, a->size, a->address - a->function, function->sample))
+			code = hl_err_set(&err, -ESTALE, "when it was read, other code was there");
 	}
 	/* Where it is, where that is known: of made code it is one of several. */
 	if (a->size && !(a->flags & HL_SYMD_UNMAPPED)) {

@@ -136,18 +136,19 @@ static int copy_range(int from, uint64_t start, uint64_t end)
 {
 	_cleanup_close_ int to = memfd_create("hotleaf-code", MFD_CLOEXEC);
 	char block[BLOCK];
+	uint64_t left = end - start;
 	int code = to < 0 ? -errno : 0;
 
-	if (!code && end - start > RANGE_MAX)
+	if (!code && left > RANGE_MAX)
 		code = -EFBIG;
-	while (!code && start < end) {
-		size_t want = end - start < sizeof(block) ? end - start : sizeof(block);
-		ssize_t n = pread(from, block, want, (off_t)start);
+	while (!code && left) {
+		size_t want = left < sizeof(block) ? left : sizeof(block);
+		ssize_t n = pread(from, block, want, (off_t)(end - left));
 
 		if (n <= 0)
 			return n < 0 ? -errno : -ENODATA;
 		code = write_all(to, block, (size_t)n);
-		start += (uint64_t)n;
+		left -= (uint64_t)n;
 	}
 	return code ? code : TAKE_FD(to);
 }
