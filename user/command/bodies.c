@@ -35,6 +35,8 @@
 enum { HOT_SHARE = 1000, LEAST_SAMPLES = 5, FORGOTTEN_SHARE = 4 * HOT_SHARE, MANY = 1 << 14 };
 /* A process may be busy, or its file system; what has ended stays so. */
 enum { TRIES = 3 };
+/* What is read for one window; the rest has to wait for the next. */
+enum { WINDOW_MAX = 4 << 20 };
 /* So many bytes of made code are remembered, to see when it is made anew; that ends, lest two take turns for ever. */
 enum { MADE_MAX = 2 << 20, CHANGES = 16 };
 
@@ -337,11 +339,20 @@ static int collect(struct hl_bodies *bodies, const struct hl_resolve *r, const s
 	return code;
 }
 
+/* It may not run any more when the next window is read. */
+static int put_off(const struct function *function, struct hl_batch *batch)
+{
+	const struct hl_body body = { .bits = 64, .why = "there was much other code to read" };
+
+	return hl_batch_add_body(batch, function->frame, &body);
+}
+
 int hl_bodies_collect(struct hl_bodies *bodies, const struct hl_resolve *resolve, struct hl_batch *batch)
 {
 	_cleanup_free_ struct hl_symd_query *queries = calloc(bodies->n_functions + 1, sizeof(*queries));
 	_cleanup_(hl_symd_answers_done) struct hl_symd_answers answers = { 0 };
 	struct hl_err err = { "" };
+	uint64_t bytes = 0;
 	size_t n = 0;
 	int code = 0;
 
@@ -359,7 +370,13 @@ int hl_bodies_collect(struct hl_bodies *bodies, const struct hl_resolve *resolve
 		hl_debug("symbol", "the code of %zu functions waits for the next window: %s", n, err.text);
 		return 0;
 	}
-	for (size_t i = 0; i < n && !code; i++)
-		code = collect(bodies, resolve, &bodies->functions[i], &queries[i], &answers.items[i], batch);
+	for (size_t i = 0; i < n && !code; i++) {
+		const struct hl_symd_answer *a = &answers.items[i];
+
+		code = bytes < WINDOW_MAX
+			       ? collect(bodies, resolve, &bodies->functions[i], &queries[i], a, batch)
+			       : put_off(&bodies->functions[i], batch);
+		bytes += a->size <= HL_BODY_MAX ? a->size : 0;
+	}
 	return code;
 }
