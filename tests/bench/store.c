@@ -178,6 +178,33 @@ static void find_passing(void)
 	}
 }
 
+static struct hl_body_sum code;
+
+static int take_body(void *ctx, const struct hl_frame *function, const struct hl_body *body)
+{
+	struct hl_batch *batch = ctx;
+	uint32_t frame;
+
+	if (hl_profile_frame(hl_batch_profile(batch), function, &frame) ||
+	    hl_batch_add_body(batch, frame, body))
+		die("no memory");
+	return 0;
+}
+
+/* The code that the days have goes to the first window. */
+static void take_code(const char *store)
+{
+	struct hl_store_query query = { .since_ns = hl_realtime_ns() - 7200 * S,
+					.until_ns = hl_realtime_ns() };
+	struct hl_reading *reading = hl_reading_new(&query);
+	struct hl_err err = { "no memory" };
+
+	if (!reading || hl_reading_add(reading, store, &err) ||
+	    hl_reading_bodies(reading, take_body, windows[0].batch, &code, &err))
+		die(err.text);
+	hl_reading_free(reading);
+}
+
 /* All whole windows of ten seconds of the last two hours. */
 static void take_windows(const char *store)
 {
@@ -189,6 +216,7 @@ static void take_windows(const char *store)
 	if (!n_windows)
 		die("the store has no windows of ten seconds that start at multiples of ten in the last "
 		    "two hours");
+	take_code(store);
 	find_passing();
 }
 
@@ -221,13 +249,13 @@ static void drop_passing(struct window *w)
 
 static uint64_t write_day(const char *dir, int hours)
 {
-	static const struct hl_store_limits none;
+	static const struct hl_store_limits limits = { .code_bytes = 1 << 30 };
 	uint64_t samples = 0, start = hl_monotonic_ns();
 	struct hl_store *store;
 	struct hl_err err;
 	int total = hours * 360;
 
-	if (hl_store_open(dir, &none, &store, &err))
+	if (hl_store_open(dir, &limits, &store, &err))
 		die(err.text);
 	for (int i = 0; i < total; i++) {
 		struct window *w = &windows[i % n_windows];
@@ -244,6 +272,8 @@ static uint64_t write_day(const char *dir, int hours)
 	hl_store_close(store);
 	printf("written                %6.2f ms a window\n",
 	       (double)(hl_monotonic_ns() - start) / 1e6 / total);
+	printf("  of which code        %6.2f bytes a sample: %llu functions, %.2f MB\n",
+	       (double)code.bytes / (double)samples, (unsigned long long)code.kept, (double)code.bytes / 1e6);
 	return samples;
 }
 
