@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "elf/elf.h"
+#include "unwind/code.h"
 #include "unwind/derive_internal.h"
 #include "unwind/paths_internal.h"
 #include "unwind/unwind.h"
@@ -44,7 +45,7 @@ static int end_function(struct gathering *g)
 /* Where the filling behind the open function ends, if that is an aligned place at most @most; else UINT32_MAX. */
 static uint32_t find_aligned(const struct gathering *g, uint32_t most)
 {
-	uint32_t at = hl_paths_filling(g->p, g->end, most);
+	uint32_t at = hl_code_filling(g->p->code, g->end, most);
 
 	return at > g->end && (g->s->address + (at - g->s->at)) % FUNCTION_ALIGNMENT == 0 ? at : UINT32_MAX;
 }
