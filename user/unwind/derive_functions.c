@@ -34,11 +34,13 @@ static int end_function(struct gathering *g)
 
 	if (!g->is_open)
 		return 0;
+	g->is_open = false;
+	if (hl_code_filling(g->p->code, g->start, g->end) == g->end)
+		return 0;
 	r = hl_grow(&g->functions, &g->cap, g->n + 1, sizeof(*g->functions), MAX_FUNCTIONS);
 	if (r == 0)
 		g->functions[g->n++] =
 			(struct hl_elf_span){ g->s->address + (g->start - g->s->at), g->end - g->start };
-	g->is_open = false;
 	return r;
 }
 
