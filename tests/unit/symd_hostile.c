@@ -214,7 +214,7 @@ HL_TEST(every_bit_of_a_table)
 	CHECK_INT(hl_symd_unwind(symd, 0, fd, &table, &len, &err), -EPROTO);
 	liar.cut = (long)whole;
 	CHECK_INT(hl_symd_unwind(symd, 0, fd, &table, &len, &err), -EPROTO);
-	CHECK(strstr(err.text, "symd's answer for file 0: 0 bytes are no unwind table of version "));
+	CHECK(strstr(err.text, "symd's answer for the kernel: 0 bytes are no unwind table of version "));
 	hl_symd_free(symd);
 	hl_symd_server_free(liar.server);
 	close(fd);

@@ -12,6 +12,7 @@
 #include "symd/client_answers.h"
 #include "symd/client_call.h"
 #include "symd/client_rescue.h"
+#include "symd/number.h"
 #include "symd/server.h"
 #include "symd/transport.h"
 #include "symd/wire.h"
@@ -163,8 +164,8 @@ int hl_symd_take_file(uint32_t file, const void *bytes, size_t len, struct hl_sy
 				  sizeof(answer));
 	memcpy(&answer, bytes, sizeof(answer));
 	if (!is_file_sound(&answer))
-		return hl_err_set(err, -EPROTO, "symd described file %u with a damaged build-id or debuglink",
-				  file);
+		return hl_err_set(err, -EPROTO, "symd described %s with a damaged build-id or debuglink",
+				  HL_FILE_CALLED(file));
 	answer.has_symtab = answer.has_symtab != 0;
 	answer.refused &= HL_SYMD_REFUSED_DEBUGDATA | HL_SYMD_REFUSED_FAR;
 	*ret = answer;
@@ -264,7 +265,7 @@ static int unwind(struct hl_symd *symd, uint32_t file, int fd, uint8_t **ret, si
 	if (r < 0)
 		return r;
 	if (hl_unwind_check(symd->payload.data, symd->payload.len, err) < 0)
-		return hl_err_prefix(err, -EPROTO, "symd's answer for file %u", file);
+		return hl_err_prefix(err, -EPROTO, "symd's answer for %s", HL_FILE_CALLED(file));
 	/* The table is as large as a payload gets: it changes hands rather than being copied. */
 	*ret = (uint8_t *)symd->payload.data;
 	*ret_len = symd->payload.len;

@@ -14,6 +14,7 @@
 #include "symd/client.h"
 #include "symd/client_cache.h"
 #include "symd/client_call.h"
+#include "symd/number.h"
 
 /* The content of the file at @fd or, if that is -1, of all that symd knows @file by. */
 static int ask_content(struct hl_symd *symd, uint32_t file, int fd, uint8_t ret[HL_SYMD_CONTENT_ID],
@@ -24,8 +25,8 @@ static int ask_content(struct hl_symd *symd, uint32_t file, int fd, uint8_t ret[
 	int r = hl_symd_call(symd, &request, NULL, fd, &answer, err);
 
 	if (r == 0 && answer->len != HL_SYMD_CONTENT_ID)
-		r = hl_err_set(err, -EPROTO, "symd named the content of file %u in %zu bytes", file,
-			       answer->len);
+		r = hl_err_set(err, -EPROTO, "symd named the content of %s in %zu bytes",
+			       HL_FILE_CALLED(file), answer->len);
 	if (r == 0)
 		memcpy(ret, answer->data, HL_SYMD_CONTENT_ID);
 	return hl_symd_checked(symd, r);
@@ -61,7 +62,7 @@ int hl_symd_unwind_cached(struct hl_symd *symd, struct hl_cache *cache, uint32_t
 		return hl_symd_unwind(symd, file, fd, ret, ret_len, err);
 	if (hl_cache_load(cache, HL_CACHE_UNWIND, id, &bytes, &len) == 0) {
 		if (len == 0)
-			return hl_err_set(err, -ENODATA, "file %u has no unwind table", file);
+			return hl_err_set(err, -ENODATA, "%s has no unwind table", HL_FILE_CALLED(file));
 		if (hl_unwind_check(bytes, len, NULL) == 0) {
 			*ret = TAKE_PTR(bytes);
 			*ret_len = len;
@@ -96,7 +97,7 @@ static int content_given(struct hl_symd *symd, struct hl_cache *cache, uint32_t 
 	int r = 0;
 
 	if (!content)
-		return hl_err_errno(err, -ENOMEM, "file %u", file);
+		return hl_err_errno(err, -ENOMEM, "%s", HL_FILE_CALLED(file));
 	if (!content->known)
 		r = ask_content(symd, file, -1, content->id, err);
 	if (r < 0)
@@ -122,7 +123,7 @@ int hl_symd_restore_lines(struct hl_symd *symd, struct hl_cache *cache, uint32_t
 	    hl_cache_load(cache, HL_CACHE_LINES, id, &bytes, &len) < 0)
 		return -ENOENT;
 	if (len == 0)
-		return hl_err_set(err, -ENODATA, "file %u has no debug information", file);
+		return hl_err_set(err, -ENODATA, "%s has no debug information", HL_FILE_CALLED(file));
 	if (add_kept_lines(symd, file, bytes, len, ret) == 0)
 		return 0;
 	hl_cache_reject(cache, HL_CACHE_LINES, id);

@@ -13,6 +13,7 @@
 #include "symd/client.h"
 #include "symd/client_cache.h"
 #include "symd/client_call.h"
+#include "symd/number.h"
 
 void hl_symd_combine(const uint8_t file[HL_SYMD_CONTENT_ID], const uint8_t other[HL_SYMD_CONTENT_ID],
 		     uint8_t ret[HL_SYMD_CONTENT_ID])
@@ -156,7 +157,7 @@ int hl_symd_add_debug_cached(struct hl_symd *symd, struct hl_cache *cache, uint3
 	hl_symd_combine(own, debug, id);
 	r = restore_debug(symd, cache, file, fd, id);
 	if (r == -ESTALE)
-		return hl_err_set(err, r, "the debug file of file %u is of another build", file);
+		return hl_err_set(err, r, "the debug file of %s is of another build", HL_FILE_CALLED(file));
 	if (r == -ENOENT) {
 		r = hl_symd_add_debug_whole(symd, file, fd, &table, &len, err);
 		if (r == 0)

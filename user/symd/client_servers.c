@@ -18,6 +18,7 @@
 #include "symd/client.h"
 #include "symd/client_child.h"
 #include "symd/client_keep.h"
+#include "symd/number.h"
 
 /*
  * REAP_MS is how long a killed child may take to end before it is left in the kernel, and so many may be left
@@ -110,25 +111,29 @@ static int start(struct servers *s, struct hl_err *err)
 	return r;
 }
 
-static const char *kind_of(struct hl_symd_subject subject)
+/* Writes how @subject is called to @ret. */
+static const char *call_subject(struct hl_symd_subject subject, char *ret, size_t size)
 {
-	return subject.place == HL_SYMD_RAW ? "the code of process" : "file";
+	if (subject.place != HL_SYMD_RAW)
+		return hl_symd_call_file(ret, size, subject.number);
+	(void)snprintf(ret, size, "the code of process %u", subject.number);
+	return ret;
 }
 
 /* Counts a failure of the child while it had to do with @whom. */
 static void blame(struct servers *s, const struct hl_symd_culprits *whom, const char *why)
 {
-	const char *kind = kind_of(whom->subject);
+	char called[48];
+	const char *name = call_subject(whom->subject, called, sizeof(called));
 	uint64_t denied = s->keep.denied;
 
 	s->stats.failures++;
 	stop(s);
 	hl_symd_keep_blame(&s->keep, whom);
 	if (s->keep.denied > denied)
-		hl_log_once(HL_LOG_WARNING, "symd", "%s %u is given up, symd failed on it twice: %s", kind,
-			    whom->subject.number, why);
+		hl_log_once(HL_LOG_WARNING, "symd", "%s is given up, symd failed on it twice: %s", name, why);
 	else
-		hl_debug("symd", "failed on %s %u: %s", kind, whom->subject.number, why);
+		hl_debug("symd", "failed on %s: %s", name, why);
 }
 
 /* Gives the child what @e is about and it lacks. -EAGAIN: it did not survive that. */
@@ -216,9 +221,11 @@ static int attempt(struct servers *s, const struct errand *e, struct hl_symd_rep
 
 static int refuse(const struct errand *e, struct hl_symd_reply *ret, struct hl_str *ret_payload)
 {
+	char called[48];
+
 	*ret = (struct hl_symd_reply){ .status = -ENOTRECOVERABLE };
-	(void)snprintf(ret->error, sizeof(ret->error), "symd failed on %s %u twice", kind_of(e->subject),
-		       e->subject.number);
+	(void)snprintf(ret->error, sizeof(ret->error), "symd failed on %s twice",
+		       call_subject(e->subject, called, sizeof(called)));
 	hl_str_clear(ret_payload);
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "elf/elf.h"
 #include "symbol/symbol.h"
 #include "symd/identity.h"
+#include "symd/number.h"
 #include "unwind/unwind.h"
 
 enum { MAX_FILES = 1 << 20, MAX_OPEN = 512 };
@@ -121,7 +122,7 @@ static int open_known(struct hl_symd_files *files, uint32_t number, int fd, stru
 	char name[32];
 	int r;
 
-	(void)snprintf(name, sizeof(name), "file %u", number);
+	(void)snprintf(name, sizeof(name), "%s", HL_FILE_CALLED(number));
 	if (!known || make_slot(files, number) < 0)
 		return hl_err_set(err, -ENOMEM, "no room for '%s'", name);
 	make_room(files, 1);
@@ -151,8 +152,8 @@ int hl_symd_files_add(struct hl_symd_files *files, uint32_t number, int fd, stru
 	if (r < 0)
 		return r;
 	if (!is_our_machine(known->elf))
-		return hl_err_set(err, -ENOEXEC, "'file %u' is for machine %u, not for this one", number,
-				  hl_elf_machine(known->elf));
+		return hl_err_set(err, -ENOEXEC, "'%s' is for machine %u, not for this one",
+				  HL_FILE_CALLED(number), hl_elf_machine(known->elf));
 	r = hl_symbols_new_with(known->elf, NULL, hl_unwind_functions, &known->symbols, err);
 	if (r < 0)
 		return r;
@@ -174,8 +175,8 @@ static int open_debug(const struct hl_symd_files *files, uint32_t number, int fd
 	char name[48];
 
 	if (!known)
-		return hl_err_set(err, -ENOENT, "'file %u' is not known", number);
-	(void)snprintf(name, sizeof(name), "debug file of file %u", number);
+		return hl_err_set(err, -ENOENT, "'%s' is not known", HL_FILE_CALLED(number));
+	(void)snprintf(name, sizeof(name), "debug file of %s", HL_FILE_CALLED(number));
 	return hl_elf_open_unread(fd, name, ret, err);
 }
 
@@ -200,7 +201,7 @@ int hl_symd_files_add_debug(struct hl_symd_files *files, uint32_t number, int fd
 	if (r < 0)
 		return r;
 	if (hl_elf_is_suspended(known->elf))
-		return hl_err_set(err, -EBADF, "'file %u' is no longer open", number);
+		return hl_err_set(err, -EBADF, "'%s' is no longer open", HL_FILE_CALLED(number));
 	r = hl_elf_need_headers(debug, err);
 	if (r == 0)
 		r = hl_elf_need_headers(known->elf, err);

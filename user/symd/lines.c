@@ -16,6 +16,7 @@
 #include "elf/elf.h"
 #include "symbol/inlines.h"
 #include "symd/files.h"
+#include "symd/number.h"
 
 /* Descriptors that wait for a LINES; names longer than paths can be; the largest table that is believed. */
 enum { MAX_PENDING = 256, MAX_NAME = 4096 };
@@ -29,7 +30,7 @@ static struct hl_symd_known *get_known(struct hl_symd_files *files, uint32_t num
 	struct hl_symd_known *known = hl_symd_files_get(files, number);
 
 	if (!known)
-		(void)hl_err_set(err, -ENOENT, "'file %u' is not known", number);
+		(void)hl_err_set(err, -ENOENT, "'%s' is not known", HL_FILE_CALLED(number));
 	return known;
 }
 
@@ -97,8 +98,9 @@ static int add_part(struct hl_symd_files *files, const struct hl_symd_request *r
 		return -ENOENT;
 	if (files->n_pending >= MAX_PENDING)
 		return hl_err_set(err, -EMFILE, "more than %d files of debug information wait", MAX_PENDING);
-	(void)snprintf(name, sizeof(name), "%s file of file %u",
-		       request->type == HL_SYMD_ADD_ALT ? "alternate" : ".dwo", request->file);
+	(void)snprintf(name, sizeof(name), "%s file of %s",
+		       request->type == HL_SYMD_ADD_ALT ? "alternate" : ".dwo",
+		       HL_FILE_CALLED(request->file));
 	r = hl_elf_open(fd, name, &elf, err);
 	if (r < 0)
 		return r;
@@ -136,7 +138,7 @@ static int answer(const struct hl_symd_request *request, const struct hl_symd_kn
 	if (request->flags & HL_SYMD_WANT_TABLE)
 		hl_str_add(ret_payload, known->lines, known->lines_len);
 	if (hl_str_status(ret_payload) < 0)
-		return hl_err_errno(err, -ENOMEM, "the table of file %u", request->file);
+		return hl_err_errno(err, -ENOMEM, "the table of %s", HL_FILE_CALLED(request->file));
 	return 0;
 }
 
@@ -157,7 +159,7 @@ static int build(struct hl_symd_files *files, const struct hl_symd_request *requ
 		return -ENOENT;
 	source = source_of(known);
 	if (hl_elf_is_suspended(known->elf) || (known->debug && hl_elf_is_suspended(known->debug)))
-		r = hl_err_set(err, -EBADF, "'file %u' is no longer open", request->file);
+		r = hl_err_set(err, -EBADF, "'%s' is no longer open", HL_FILE_CALLED(request->file));
 	if (r == 0)
 		r = hl_symd_known_read(known, err);
 	if (r == 0)
@@ -261,7 +263,7 @@ static int list_wanted(struct hl_symd_files *files, const struct hl_symd_request
 	int r = get_limits(payload, len, &limits, err);
 
 	if (!list)
-		return hl_err_errno(err, -ENOMEM, "file %u", request->file);
+		return hl_err_errno(err, -ENOMEM, "%s", HL_FILE_CALLED(request->file));
 	if (r < 0)
 		return r;
 	known = get_known(files, request->file, err);

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "elf/elf.h"
 #include "symbol/symbol.h"
+#include "symd/number.h"
 #include <hotleaf/symd.h>
 
 /* Maps @extent of the file at @fd. The map begins at the page before it. */
@@ -69,7 +70,7 @@ int hl_symd_files_add_names(struct hl_symd_files *files, uint32_t number, int fd
 	int r;
 
 	if (!known)
-		return hl_err_set(err, -ENOENT, "'file %u' is not known", number);
+		return hl_err_set(err, -ENOENT, "'%s' is not known", HL_FILE_CALLED(number));
 	r = map_extent(fd, extent, &map, &len, err);
 	if (!map)
 		return r;
@@ -77,7 +78,8 @@ int hl_symd_files_add_names(struct hl_symd_files *files, uint32_t number, int fd
 	memcpy(&about, map + skip, sizeof(about));
 	skip += sizeof(about);
 	if (about.n_segments > HL_SYMD_SEGMENTS_MAX)
-		r = hl_err_set(err, -EBADMSG, "'file %u' cannot have %u segments", number, about.n_segments);
+		r = hl_err_set(err, -EBADMSG, "'%s' cannot have %u segments", HL_FILE_CALLED(number),
+			       about.n_segments);
 	if (r == 0)
 		r = hl_symbols_open(map + skip, len - skip, known->elf, known->debug, &symbols, err);
 	if (r == 0)

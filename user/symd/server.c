@@ -18,6 +18,7 @@
 #include "symd/lines.h"
 #include "symd/list.h"
 #include "symd/maps.h"
+#include "symd/number.h"
 #include "symd/resolve.h"
 #include "symd/wire.h"
 #include "unwind/unwind.h"
@@ -179,7 +180,7 @@ static int unwind(uint32_t number, int fd, struct hl_str *ret_payload, struct hl
 	char name[32];
 	int r;
 
-	(void)snprintf(name, sizeof(name), "file %u", number);
+	(void)snprintf(name, sizeof(name), "%s", HL_FILE_CALLED(number));
 	r = hl_elf_open(fd, name, &elf, err);
 	if (r < 0)
 		return r;
@@ -189,7 +190,7 @@ static int unwind(uint32_t number, int fd, struct hl_str *ret_payload, struct hl
 		return r;
 	hl_str_add(ret_payload, table.bytes, table.len);
 	free(table.bytes);
-	return hl_str_status(ret_payload) < 0 ? hl_err_errno(err, -ENOMEM, "file %u", number) : 0;
+	return hl_str_status(ret_payload) < 0 ? hl_err_errno(err, -ENOMEM, "%s", HL_FILE_CALLED(number)) : 0;
 }
 
 static int content(struct hl_symd_server *server, uint32_t number, int fd, struct hl_str *ret_payload,
@@ -202,7 +203,7 @@ static int content(struct hl_symd_server *server, uint32_t number, int fd, struc
 	char name[32];
 	int r;
 
-	(void)snprintf(name, sizeof(name), "file %u", number);
+	(void)snprintf(name, sizeof(name), "%s", HL_FILE_CALLED(number));
 	if (fd >= 0) {
 		r = hl_elf_open_unread(fd, name, &elf, err);
 		if (r < 0)
