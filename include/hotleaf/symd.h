@@ -87,6 +87,11 @@ enum hl_symd_type {
 	 * payload: the hl_symd_file. -EBADMSG: damaged.
 	 */
 	HL_SYMD_ADD_NAMES = 16,
+	/*
+	 * Descriptor 0: the jitdump of process `file`. Payload: one hl_symd_code. Reply payload: the bytes of that code
+	 * as they were told last. -ENODATA: they were not.
+	 */
+	HL_SYMD_CODE = 17,
 };
 
 #define HL_SYMD_CONTENT_ID 16
@@ -156,6 +161,12 @@ struct hl_symd_map {
 	__u64 until_ns; /* CLOCK_MONOTONIC: of a jitdump, code made later is left for the next time; 0: all */
 	__u32 kind;     /* enum hl_symd_map_kind */
 	__u32 reserved;
+};
+
+struct hl_symd_code {
+	__u64 start; /* an address of the process, at which code begins */
+	__u64 size;
+	__u64 until_ns; /* as in hl_symd_map */
 };
 
 /* Of all that was read of this file. */

@@ -37,10 +37,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		first = (data[1] | (size_t)data[2] << 8) % (size - 2);
 		fd = fuzz_file(data + 3, first < size - 3 ? first : size - 3);
 		for (int go = 0; go < 2; go++) {
-			if (data[0] & 1)
+			if (data[0] & 1) {
+				uint8_t code[32];
+
 				(void)hl_jit_dump_read(jit_dump, fd, data[0] & 2 ? 100 : 0, map, lines, NULL);
-			else
+				(void)hl_jit_dump_find_code(fd, data[0] & 2 ? 100 : 0, 0x1000, code,
+							    sizeof(code), NULL);
+			} else {
 				(void)hl_perf_map_read(perf_map, fd, map, NULL);
+			}
 			ask(map);
 			MUST(pwrite(fd, data + 3, size - 3, 0) == (ssize_t)(size - 3));
 		}

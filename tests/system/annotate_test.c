@@ -241,6 +241,25 @@ HL_TEST_TIMEOUT(made_code, 120)
 	      listed(text, "", NULL) * 9 / 10);
 }
 
+/* The process has ended by the time that its code is listed: its jitdump has the bytes. */
+HL_TEST_TIMEOUT(made_code_of_a_dead_process, 120)
+{
+	const char *text;
+
+	need_root();
+	text = output_of(NULL,
+			 "%s annotate 'told inner' -F 999 -d 20 -- env -C %s \"$(realpath %s)\" 3 told dump",
+			 hotleaf(), test_dir(), workload("jit"));
+	has(text, "told inner in jit, 0x123400000200, ");
+	has(text, " 123400000200  push %rbp\n");
+	has(text, " 12340000020f  jne 123400000209 <told inner+0x9>\n");
+	has(text, " 123400000212  ret\n");
+	CHECK(listed(text, "  imul %rax,%rax", NULL) + listed(text, "  dec %ecx", NULL) +
+		      listed(text, "  jne 123400000209", NULL) >
+	      100);
+	CHECK(!strstr(text, "only the instructions that were sampled"));
+}
+
 /* Where its names come with sizes, the memory of the living process has the rest. */
 HL_TEST_TIMEOUT(made_code_of_a_living_process, 120)
 {

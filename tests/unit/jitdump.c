@@ -42,6 +42,7 @@ static const char *at(uint64_t address)
 }
 
 static struct hl_str bytes;
+static char room[8];
 
 static void put(uint64_t value, size_t size)
 {
@@ -137,6 +138,57 @@ HL_TEST(records_of_a_jitdump)
 	CHECK_INT(hl_code_map_counts(code).damaged, 0);
 	close(fd);
 	end();
+}
+
+static void put_code(uint64_t time, uint64_t address, const char *text)
+{
+	size_t len = strlen(text);
+
+	put_load(time, address, len, "code");
+	memcpy(bytes.data + bytes.len - len, text, len);
+}
+
+/* The four bytes of code at @start. */
+static const char *code_at(int fd, uint64_t until, uint64_t start)
+{
+	static char text[5];
+
+	return hl_jit_dump_find_code(fd, until, start, (uint8_t *)text, 4, &err) ? "-" : text;
+}
+
+HL_TEST(bytes_of_code)
+{
+	int fd = ew_file("", 0);
+
+	put_header(EM_X86_64, 5, 0);
+	put_code(10, 0x1000, "old1");
+	put_code(11, 0x2000, "two2");
+	put_move(12, 0x1000, 0x3000, 4);
+	put_code(13, 0x1000, "new1");
+	put_move(14, 0x3000, 0x4000, 4);
+	put_code(90, 0x2000, "late");
+	CHECK_INT(write(fd, bytes.data, bytes.len), bytes.len);
+	CHECK_STR(code_at(fd, 20, 0x1000), "new1");
+	CHECK_STR(code_at(fd, 20, 0x2000), "two2");
+	CHECK_STR(code_at(fd, 0, 0x2000), "late");
+	CHECK_STR(code_at(fd, 20, 0x3000), "old1");
+	CHECK_STR(code_at(fd, 20, 0x4000), "old1");
+	CHECK_STR(code_at(fd, 12, 0x1000), "old1");
+	CHECK_STR(code_at(fd, 20, 0x1001), "-");
+	CHECK_STR(code_at(fd, 9, 0x1000), "-");
+	/* Cut in the code of the last record, and in a name; moved in a circle; no jitdump. */
+	CHECK_INT(ftruncate(fd, (off_t)bytes.len - 1), 0);
+	CHECK_STR(code_at(fd, 0, 0x2000), "-");
+	CHECK_INT(ftruncate(fd, (off_t)bytes.len - 6), 0);
+	CHECK_STR(code_at(fd, 0, 0x2000), "-");
+	put_move(15, 0x7000, 0x6000, 4);
+	put_move(16, 0x6000, 0x7000, 4);
+	CHECK_INT(pwrite(fd, bytes.data, bytes.len, 0), bytes.len);
+	CHECK_STR(code_at(fd, 0, 0x7000), "-");
+	CHECK_INT(ftruncate(fd, 39), 0);
+	CHECK_INT(hl_jit_dump_find_code(fd, 0, 0x1000, (uint8_t *)room, 4, &err), -EBADMSG);
+	close(fd);
+	hl_str_done(&bytes);
 }
 
 HL_TEST(code_that_was_made_after_the_window)

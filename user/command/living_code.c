@@ -78,6 +78,18 @@ static int read_process(const struct hl_process_key *process, uint64_t at, uint8
 	return 0;
 }
 
+/* The same as the process told it, which may have ended since. */
+static int read_told(const struct hl_living_code *code, uint32_t process, uint64_t at, uint8_t *bytes,
+		     size_t n, struct hl_err *err)
+{
+	const struct hl_symd_code wanted = { .start = at, .size = n, .until_ns = code->until_ns };
+	const struct hl_code_process *files = hl_code_files_get(code->code_files, process);
+
+	if (!files || files->fds[HL_CODE_JITDUMP] < 0)
+		return -ENOENT;
+	return hl_symd_read_code(code->symd, process, files->fds[HL_CODE_JITDUMP], &wanted, bytes, err);
+}
+
 int hl_living_code_read(const struct hl_living_code *code, const struct hl_frame *insn, bool is_kernel,
 			struct hl_living_function *ret, struct hl_err *err)
 {
@@ -102,6 +114,8 @@ int hl_living_code_read(const struct hl_living_code *code, const struct hl_frame
 		return hl_err_set(err, -ENOMEM, "no memory for the code of a function");
 	r = is_kernel ? hl_kernel_text_read(where, bytes, answer.size, err)
 		      : read_process(process, where, bytes, answer.size, err);
+	if (r && !is_kernel && !read_told(code, query.file, where, bytes, answer.size, NULL))
+		r = 0;
 	if (r)
 		return r;
 	*ret = (struct hl_living_function){ .start = answer.function,

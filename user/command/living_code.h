@@ -14,12 +14,13 @@ struct hl_window;
 
 /*
  * Code that is in no file: the kernel's, and what processes made. While they live it is read from their memory,
- * as it is after the recording.
+ * as it is after the recording; else from their jitdump, where they wrote one.
  */
 struct hl_living_code {
 	struct hl_symd *symd;
 	const struct hl_window *window; /* that the profile was made of; NULL: none, as of an imported one */
 	const struct hl_code_files *code_files;
+	uint64_t until_ns; /* CLOCK_MONOTONIC: what a jitdump tells of later is not what was sampled */
 };
 
 /* The bytes of one function. */

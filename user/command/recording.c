@@ -402,7 +402,8 @@ struct hl_living_code hl_recording_living_code(const struct hl_recording *record
 {
 	return (struct hl_living_code){ .symd = recording->symd,
 					.window = &recording->window,
-					.code_files = hl_session_code_files(recording->session) };
+					.code_files = hl_session_code_files(recording->session),
+					.until_ns = hl_session_times(recording->session).end_monotonic_ns };
 }
 
 struct hl_symd *hl_recording_symd(const struct hl_recording *recording)

@@ -12,13 +12,8 @@
 #include "symbol/codelines.h"
 #include "symbol/codemap.h"
 #include "symbol/growing.h"
+#include "symbol/jitdump_format.h"
 #include "symbol/symbol.h"
-
-enum { MAGIC = 0x4a695444, ARCH_TIMESTAMP = 1, HEADER_SIZE = 40, PREFIX_SIZE = 16 };
-enum { CODE_LOAD = 0, CODE_MOVE = 1, DEBUG_INFO = 2, CODE_CLOSE = 3 };
-
-/* Behind the prefix of a LOAD: pid, tid, vma, address, size, index, name; of a MOVE two addresses. */
-enum { LOAD_SIZE = PREFIX_SIZE + 2 * 4 + 4 * 8, MOVE_SIZE = PREFIX_SIZE + 2 * 4 + 5 * 8 };
 
 /* How many ranges are looked at, in one go, to find those that move: a third of a second. */
 #define MOVE_EFFORT (UINT64_C(1) << 28)
@@ -52,7 +47,7 @@ void hl_jit_dump_free(struct hl_jit_dump *dump)
 static int take_header(struct hl_jit_dump *dump, uint64_t until_ns, struct hl_err *err)
 {
 	const char *bytes;
-	size_t n = hl_growing_peek(&dump->file, HEADER_SIZE, &bytes);
+	size_t n = hl_growing_peek(&dump->file, HL_JIT_HEADER_SIZE, &bytes);
 	struct hl_cursor c = hl_cursor_of(bytes, n, "the jitdump's header");
 	uint32_t magic = hl_cursor_u32(&c), size, machine;
 	uint64_t time, flags;
@@ -65,11 +60,11 @@ static int take_header(struct hl_jit_dump *dump, uint64_t until_ns, struct hl_er
 	flags = hl_cursor_u64(&c);
 	if (hl_cursor_status(&c, NULL) < 0)
 		return -EAGAIN; /* not written yet */
-	if (magic != MAGIC || size < HEADER_SIZE || (machine != EM_X86_64 && machine != EM_386))
+	if (magic != HL_JIT_MAGIC || size < HL_JIT_HEADER_SIZE || (machine != EM_X86_64 && machine != EM_386))
 		return hl_err_set(err, -EBADMSG, "no jitdump of this machine");
 	if (size > dump->file.end - dump->file.offset)
 		return -EAGAIN;
-	dump->monotonic = !(flags & ARCH_TIMESTAMP) && time && time <= until_ns;
+	dump->monotonic = !(flags & HL_JIT_ARCH_TIMESTAMP) && time && time <= until_ns;
 	dump->file.offset += size;
 	dump->has_header = true;
 	return 0;
@@ -78,7 +73,12 @@ static int take_header(struct hl_jit_dump *dump, uint64_t until_ns, struct hl_er
 /* ---- lines ---------------------------------------------------------------------------------------------- */
 
 /* An entry of a DEBUG_INFO: address, line, column; then the file's name, or this for that of the entry before. */
-enum { ENTRY_SIZE = 8 + 2 * 4, INFO_SIZE = PREFIX_SIZE + 2 * 8, LONGEST_CODE = 1 << 30, MOST_LINE = 1 << 24 };
+enum {
+	ENTRY_SIZE = 8 + 2 * 4,
+	INFO_SIZE = HL_JIT_PREFIX_SIZE + 2 * 8,
+	LONGEST_CODE = 1 << 30,
+	MOST_LINE = 1 << 24
+};
 #define SAME_FILE "\xff"
 
 /* One entry at the offset, before @end; false if it makes no sense, as then what follows has none. */
@@ -127,7 +127,7 @@ static void take_lines(struct hl_jit_dump *dump, const struct record *record, st
 	bool is_whole;
 
 	hl_code_lines_discard(lines);
-	hl_cursor_skip(&c, PREFIX_SIZE);
+	hl_cursor_skip(&c, HL_JIT_PREFIX_SIZE);
 	dump->lines_of = hl_cursor_u64(&c);
 	n_entries = hl_cursor_u64(&c);
 	is_whole = hl_cursor_status(&c, NULL) == 0;
@@ -167,13 +167,14 @@ static void take_load(struct hl_jit_dump *dump, const struct record *record, str
 		      struct hl_code_lines *lines)
 {
 	const char *bytes, *name;
-	size_t want =
-		record->size < LOAD_SIZE + HL_SYMBOL_NAME_MAX ? record->size : LOAD_SIZE + HL_SYMBOL_NAME_MAX;
+	size_t want = record->size < HL_JIT_LOAD_SIZE + HL_SYMBOL_NAME_MAX
+			      ? record->size
+			      : HL_JIT_LOAD_SIZE + HL_SYMBOL_NAME_MAX;
 	size_t n = hl_growing_peek(&dump->file, want, &bytes);
 	struct hl_cursor c = hl_cursor_of(bytes, n, "");
 	uint64_t address, size;
 
-	hl_cursor_skip(&c, PREFIX_SIZE + 2 * 4 + 8);
+	hl_cursor_skip(&c, HL_JIT_PREFIX_SIZE + 2 * 4 + 8);
 	address = hl_cursor_u64(&c);
 	size = hl_cursor_u64(&c);
 	hl_cursor_skip(&c, 8);
@@ -192,11 +193,12 @@ static void take_move(struct hl_jit_dump *dump, const struct record *record, str
 		      struct hl_code_lines *lines)
 {
 	const char *bytes;
-	size_t n = hl_growing_peek(&dump->file, record->size < MOVE_SIZE ? record->size : MOVE_SIZE, &bytes);
+	size_t n = hl_growing_peek(&dump->file,
+				   record->size < HL_JIT_MOVE_SIZE ? record->size : HL_JIT_MOVE_SIZE, &bytes);
 	struct hl_cursor c = hl_cursor_of(bytes, n, "");
 	uint64_t from, to, size;
 
-	hl_cursor_skip(&c, PREFIX_SIZE + 2 * 4 + 8);
+	hl_cursor_skip(&c, HL_JIT_PREFIX_SIZE + 2 * 4 + 8);
 	from = hl_cursor_u64(&c);
 	to = hl_cursor_u64(&c);
 	size = hl_cursor_u64(&c);
@@ -213,7 +215,7 @@ static void take_move(struct hl_jit_dump *dump, const struct record *record, str
 static bool peek_record(struct hl_jit_dump *dump, struct record *ret)
 {
 	const char *bytes;
-	size_t n = hl_growing_peek(&dump->file, PREFIX_SIZE, &bytes);
+	size_t n = hl_growing_peek(&dump->file, HL_JIT_PREFIX_SIZE, &bytes);
 	struct hl_cursor c = hl_cursor_of(bytes, n, "");
 
 	ret->id = hl_cursor_u32(&c);
@@ -231,19 +233,19 @@ static int take_records(struct hl_jit_dump *dump, uint64_t until_ns, struct hl_c
 	if (r < 0)
 		return r == -EAGAIN ? 0 : r;
 	while (!dump->closed && peek_record(dump, &record)) {
-		if (record.size < PREFIX_SIZE)
+		if (record.size < HL_JIT_PREFIX_SIZE)
 			return hl_err_set(err, -EBADMSG, "the jitdump has a record of %u bytes at %llu",
 					  record.size, (unsigned long long)dump->file.offset);
 		dump->later = until_ns && dump->monotonic && record.time > until_ns;
 		if (dump->later)
 			break;
-		if (record.id == CODE_LOAD)
+		if (record.id == HL_JIT_CODE_LOAD)
 			take_load(dump, &record, into, lines);
-		else if (record.id == CODE_MOVE)
+		else if (record.id == HL_JIT_CODE_MOVE)
 			take_move(dump, &record, into, lines);
-		else if (record.id == DEBUG_INFO)
+		else if (record.id == HL_JIT_DEBUG_INFO)
 			take_lines(dump, &record, into, lines);
-		dump->closed = record.id == CODE_CLOSE;
+		dump->closed = record.id == HL_JIT_CODE_CLOSE;
 		dump->file.offset += record.size;
 	}
 	return 0;

@@ -2,6 +2,7 @@
 #ifndef HL_SYMBOL_JITDUMP_H
 #define HL_SYMBOL_JITDUMP_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct hl_code_lines;
@@ -25,5 +26,12 @@ void hl_jit_dump_free(struct hl_jit_dump *dump);
  */
 int hl_jit_dump_read(struct hl_jit_dump *dump, int fd, uint64_t until_ns, struct hl_code_map *into,
 		     struct hl_code_lines *lines, struct hl_err *err);
+
+/*
+ * Puts the @size bytes of code that is told to begin at @start, as they were told last up to @until_ns, at @ret; the
+ * file is gone through from its beginning. -ENODATA: they are not in it. -EBADMSG, or what reading said.
+ */
+int hl_jit_dump_find_code(int fd, uint64_t until_ns, uint64_t start, uint8_t *ret, size_t size,
+			  struct hl_err *err);
 
 #endif

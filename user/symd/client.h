@@ -156,4 +156,8 @@ int hl_symd_list_function(struct hl_symd *symd, const struct hl_symd_list_query 
 			  struct hl_symd_listing *ret, struct hl_err *err);
 void hl_symd_listing_done(struct hl_symd_listing *listing);
 
+/* Puts @code->size bytes, HL_SYMD_LIST_MAX at most, at @ret: see HL_SYMD_CODE; @fd is the jitdump of @process. */
+int hl_symd_read_code(struct hl_symd *symd, uint32_t process, int fd, const struct hl_symd_code *code,
+		      uint8_t *ret, struct hl_err *err);
+
 #endif

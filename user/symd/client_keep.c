@@ -55,6 +55,7 @@ struct hl_symd_subject hl_symd_subject_of(const struct hl_symd_request *request)
 	case HL_SYMD_ADD_KALLSYMS:
 		return (struct hl_symd_subject){ HL_SYMD_KERNEL, 0 };
 	case HL_SYMD_ADD_MAP:
+	case HL_SYMD_CODE:
 		return (struct hl_symd_subject){ HL_SYMD_RAW, request->file };
 	default:
 		return (struct hl_symd_subject){ HL_SYMD_FILE, request->file };

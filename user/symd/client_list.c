@@ -105,3 +105,20 @@ int hl_symd_list_function(struct hl_symd *symd, const struct hl_symd_list_query 
 	r = hl_symd_call(symd, &request, payload.data, -1, &answer, err);
 	return hl_symd_checked(symd, r < 0 ? r : take_listing(answer, ret, err));
 }
+
+int hl_symd_read_code(struct hl_symd *symd, uint32_t process, int fd, const struct hl_symd_code *code,
+		      uint8_t *ret, struct hl_err *err)
+{
+	struct hl_symd_request request = {
+		.type = HL_SYMD_CODE, .file = process, .count = 1, .length = sizeof(*code)
+	};
+	const struct hl_str *answer;
+	int r = hl_symd_call(symd, &request, code, fd, &answer, err);
+
+	if (r == 0 && answer->len != code->size)
+		r = hl_err_set(err, -EPROTO, "symd sent %zu bytes of code, not %llu", answer->len,
+			       (unsigned long long)code->size);
+	if (r == 0)
+		memcpy(ret, answer->data, answer->len);
+	return hl_symd_checked(symd, r);
+}

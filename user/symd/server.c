@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "elf/elf.h"
 #include "insn/insn.h"
+#include "symbol/jitdump.h"
 #include "symbol/kallsyms.h"
 #include "symbol/symbol.h"
 #include "symd/files.h"
@@ -220,6 +221,25 @@ static int content(struct hl_symd_server *server, uint32_t number, int fd, struc
 	return hl_str_status(ret_payload);
 }
 
+/* Code is as long as a listing at most. */
+static int code(const void *payload, size_t len, int fd, struct hl_str *ret_payload, struct hl_err *err)
+{
+	struct hl_symd_code wanted;
+	char *bytes;
+
+	if (len != sizeof(wanted) || fd < 0)
+		return hl_err_set(err, -EINVAL, "code is asked for in %zu bytes", len);
+	memcpy(&wanted, payload, sizeof(wanted));
+	if (!wanted.size || wanted.size > HL_SYMD_LIST_MAX)
+		return hl_err_set(err, -EINVAL, "%llu bytes of code are asked for",
+				  (unsigned long long)wanted.size);
+	bytes = hl_str_extend(ret_payload, (size_t)wanted.size);
+	if (!bytes)
+		return hl_err_errno(err, -ENOMEM, "no room for code");
+	return hl_jit_dump_find_code(fd, wanted.until_ns, wanted.start, (uint8_t *)bytes, (size_t)wanted.size,
+				     err);
+}
+
 static int handle(struct hl_symd_server *server, const struct hl_symd_request *request, const void *payload,
 		  size_t len, int fd, struct hl_str *ret_payload, struct hl_err *err)
 {
@@ -255,6 +275,8 @@ static int handle(struct hl_symd_server *server, const struct hl_symd_request *r
 		return hl_symd_lines_handle(&server->files, request, payload, len, fd, ret_payload, err);
 	case HL_SYMD_CONTENT:
 		return content(server, request->file, fd, ret_payload, err);
+	case HL_SYMD_CODE:
+		return code(payload, len, fd, ret_payload, err);
 	case HL_SYMD_LIST:
 		return hl_symd_list(&server->sources, payload, len, request->flags, ret_payload, err);
 	default:
