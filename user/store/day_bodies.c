@@ -70,7 +70,7 @@ static int find_code(struct day_bodies *bodies, const struct hl_id *hash, const 
 {
 	const char *bytes;
 	size_t len;
-	int code;
+	int code = 0;
 
 	*ret = 0;
 	hl_query_give(bodies->same_code, hl_blob(hash, sizeof(*hash)));
