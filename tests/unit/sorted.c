@@ -94,7 +94,7 @@ static void prepare(void)
 	hl_store_close(to);
 }
 
-/* Its tables, or with status 2 what it complains of. */
+/* Its tables, or with status 2 what it complains of; @sort may be NULL. */
 static void report(const char *sort, const char *by, int want_status, const char *output)
 {
 	char out[96], *argv[] = { "hotleaf", "report",
@@ -102,17 +102,19 @@ static void report(const char *sort, const char *by, int want_status, const char
 				  "--since", "2024-02-28T12:00:00Z",
 				  "--until", "2024-02-28T13:00:00Z",
 				  "--by",    (char *)by,
-				  "--sort",  (char *)sort,
 				  "-o",      out,
+				  "--sort",  (char *)sort,
 				  NULL };
 	int status, saved = dup(STDERR_FILENO);
 	char path[96];
 	FILE *f;
 
 	(void)snprintf(out, sizeof(out), "%s/%s", stores_dir(), output);
+	if (!sort)
+		argv[12] = NULL;
 	(void)snprintf(path, sizeof(path), "%s/said", stores_dir());
 	CHECK(freopen(path, "w", stderr));
-	status = hl_cli_run(hl_commands, sizeof(argv) / sizeof(argv[0]) - 1, argv);
+	status = hl_cli_run(hl_commands, sort ? 14 : 12, argv);
 	CHECK(fflush(stderr) == 0 && dup2(saved, STDERR_FILENO) >= 0 && close(saved) == 0);
 	f = fopen(status ? path : out, "r");
 	CHECK(f);
@@ -177,6 +179,24 @@ HL_TEST(instructions_and_who_called)
 					"     20  16.4  t2       lock cmpxchg %rcx,(%rdi)\n"
 					"      7   5.7  kworker  [none]\n"
 					"      5   4.1  t2       mov (%rsi),%rax\n");
+}
+
+/* What a decoder of its own makes of it: whose samples they are is in labels, whatever --sort asks for. */
+HL_TEST(labels_of_pprof)
+{
+	char command[200];
+	FILE *f;
+
+	prepare();
+	report(NULL, "container", 0, "out.pb.gz");
+	(void)snprintf(command, sizeof(command), "tests/pprof %s/out.pb.gz", stores_dir());
+	f = popen(command, "r");
+	CHECK(f);
+	said[fread(said, 1, sizeof(said) - 1, f)] = 0;
+	CHECK_INT(pclose(f), 0);
+	CHECK(strstr(said, "\nmain@1:1100;work@1:1220 | service=web exe=/usr/bin/app process=app thread=t1 "
+			   "insn=mov (%rdi),%rax class=load offset=32bytes 30/30\n"));
+	CHECK(strstr(said, " | process=kworker thread=kworker 7/7\n"));
 }
 
 HL_TEST(refusals_name_what_there_is)

@@ -91,16 +91,21 @@ static int report_to(struct hl_outputs *outputs, struct hl_reports *reports, con
 	const struct hl_render_options render = { .instruction_lines = c->pprof_insn,
 						  .sorting = &sort->sorting };
 	struct hl_reports_source source = { .stores = &c->stores, .query = query, .limits = c->limits };
-	_cleanup_(hl_reading_freep) struct hl_reading *reading = NULL;
+	_cleanup_(hl_reading_freep) struct hl_reading *reading = NULL, *labelled = NULL;
+	struct hl_store_query labels = *query;
 	const struct hl_profile_meta *meta;
 	int code = hl_stores_read(&c->stores, query, &reading, err);
 
+	if (!code && hl_outputs_want_details(outputs)) {
+		hl_stored_select_labels(&labels, query->root_ctx);
+		code = hl_stores_read(&c->stores, &labels, &labelled, err);
+	}
 	if (code)
 		return code;
 	source.profile = hl_reading_profile(reading);
 	meta = hl_profile_meta(source.profile);
-	code = hl_outputs_write(outputs, source.profile, NULL, &render, meta->start_ns,
-				meta->end_ns - meta->start_ns, err);
+	code = hl_outputs_write(outputs, source.profile, labelled ? hl_reading_profile(labelled) : NULL,
+				&render, meta->start_ns, meta->end_ns - meta->start_ns, err);
 	if (!code)
 		code = hl_outputs_name_latest(outputs, err);
 	return code ? code : hl_reports_finish(reports, outputs, &source, err);

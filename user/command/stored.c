@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/hash.h"
+#include "base/str.h"
 #include "command/identity.h"
 #include "command/selection.h"
 #include "process/cgroup.h"
@@ -108,6 +110,43 @@ int hl_storing_take(void *ctx, const struct hl_sample *sample, const struct hl_i
 
 /* ---- out of one ---------------------------------------------------------------------------------------- */
 
+static int push_labels(const struct hl_identity *identity,
+		       int (*push)(void *ctx, const char *name, size_t len), void *push_ctx)
+{
+	_cleanup_str_ struct hl_str text = { 0 };
+	int code = 0;
+
+	for (unsigned int key = 0; key < HL_BY_KEYS && !code; key++) {
+		const char *value = identity->value[key];
+
+		if (!value || !*value || key == HL_BY_HOST || key == HL_BY_EVENT || key == HL_BY_PID)
+			continue;
+		hl_str_clear(&text);
+		hl_str_addf(&text, "%s=", hl_identity_names[key]);
+		hl_str_add_unmarked(&text, value, strlen(value));
+		code = hl_str_status(&text);
+		if (!code)
+			code = push(push_ctx, text.data, text.len);
+	}
+	return code;
+}
+
+static int labels_of(void *ctx, const struct hl_owner *owner,
+		     int (*push)(void *ctx, const char *name, size_t len), void *push_ctx)
+{
+	struct hl_identity identity;
+
+	hl_identify_owner(owner, &identity);
+	switch (hl_selection_check(ctx, &identity)) {
+	case HL_SELECTED_NOT:
+		return HL_ROOT_NOT_ASKED;
+	case HL_SELECTED_EXCLUDED:
+		return HL_ROOT_EXCLUDED;
+	default:
+		return push_labels(&identity, push, push_ctx);
+	}
+}
+
 int hl_stored_root(void *ctx, const struct hl_owner *owner,
 		   int (*push)(void *ctx, const char *name, size_t len), void *push_ctx)
 {
@@ -131,4 +170,11 @@ void hl_stored_select(struct hl_store_query *query, struct hl_selection *selecti
 	query->root_ctx = selection;
 	query->some = !hl_selection_is_all(selection);
 	query->pids = hl_selection_needs_pid(selection);
+}
+
+void hl_stored_select_labels(struct hl_store_query *query, struct hl_selection *selection)
+{
+	hl_stored_select(query, selection);
+	query->root = labels_of;
+	query->keyed = true;
 }

@@ -32,6 +32,12 @@ int hl_storing_take(void *ctx, const struct hl_sample *sample, const struct hl_i
 /* Asks with @query for what @selection selects, which stays the caller's. */
 void hl_stored_select(struct hl_store_query *query, struct hl_selection *selection);
 
+/*
+ * The same, and under no frames but what becomes labels: all that is known of whose samples they are, but for pids,
+ * which sums do not tell.
+ */
+void hl_stored_select_labels(struct hl_store_query *query, struct hl_selection *selection);
+
 /* As hl_store_query.root, with a struct hl_selection: where samples of a store stand that it selects. */
 int hl_stored_root(void *ctx, const struct hl_owner *owner,
 		   int (*push)(void *ctx, const char *name, size_t len), void *push_ctx);

@@ -219,6 +219,7 @@ static int get_cgroup(struct day_owners *o, int64_t number, const struct hl_owne
 /* Frames of one root, as they come. */
 struct making {
 	struct hl_profile *profile;
+	bool keyed;
 	uint32_t frames[DAY_ROOT_MAX];
 	uint32_t n;
 };
@@ -226,8 +227,13 @@ struct making {
 static int push(void *ctx, const char *name, size_t len)
 {
 	struct making *m = ctx;
-	const struct hl_frame frame = { .kind = HL_FRAME_ROOT, .name = name, .name_len = len, .module = "" };
+	struct hl_frame frame = { .kind = HL_FRAME_ROOT, .name = name, .name_len = len, .module = "" };
+	const char *equals = m->keyed ? memchr(name, '=', len) : NULL;
 
+	if (equals) {
+		frame.module = name;
+		frame.module_len = (size_t)(equals - name);
+	}
 	return m->n == DAY_ROOT_MAX ? -E2BIG : hl_profile_frame(m->profile, &frame, &m->frames[m->n++]);
 }
 
@@ -290,7 +296,7 @@ static int intern_root(struct day_owners *o, const struct making *m, uint32_t *r
 
 static int make_root(struct day_owners *o, const struct hl_owner *owner, uint32_t *ret)
 {
-	struct making m = { .profile = o->profile };
+	struct making m = { .profile = o->profile, .keyed = o->query->keyed };
 	int code = o->query->root ? o->query->root(o->query->root_ctx, owner, push, &m)
 				  : push_process(owner, &m);
 

@@ -30,8 +30,9 @@ struct hl_store_query {
 	 */
 	int (*root)(void *ctx, const struct hl_owner *owner, hl_root_push_fn push, void *push_ctx);
 	void *root_ctx;
-	bool some; /* it leaves some out: what is not asked for need not even be read */
-	bool pids; /* it looks at pid, exec_id or started_ns, which sums of minutes and hours do not tell */
+	bool keyed; /* what it pushes is "KEY=VALUE": the frame's module is KEY */
+	bool some;  /* it leaves some out: what is not asked for need not even be read */
+	bool pids;  /* it looks at pid, exec_id or started_ns, which sums of minutes and hours do not tell */
 };
 
 /* A profile in the making, from the stores of one or several hosts. */
