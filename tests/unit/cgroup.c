@@ -275,7 +275,7 @@ HL_TEST(what_containers_make_below_themselves)
 	CHECK(hl_cgroups_get(cgroups, HL_CGROUP_V1_MEMORY, inode_of("v1/old/lxc.payload.box/one")));
 	CHECK(!hl_cgroups_get(cgroups, HL_CGROUP_V1_MEMORY, inode_of("v1/old/lxc.payload.box/one/two")));
 	CHECK(!hl_cgroups_get(cgroups, HL_CGROUP_V1_MEMORY, inode_of("v1/old/lxc.payload.box/below/three")));
-	sh("cd v1/old/lxc.payload.box; for i in $(seq 3000); do mkdir s$i; done");
+	sh("cd v1/old/lxc.payload.box; mkdir $(seq -f s%%g 3000)");
 	hl_cgroup_watch_take(watch);
 	check_unknown(cgroups, 0);
 	CHECK(!hl_cgroups_get(cgroups, HL_CGROUP_V1_MEMORY, inode_of("v1/old/lxc.payload.box/s3000")));
