@@ -27,9 +27,8 @@ int hl_sort_check(const struct hl_words *words, const struct hl_outputs *outputs
 /* clang-format off */
 #define HL_SORT_ROW(config, sort_, rejects_)  \
 	{ "sort", 0, HL_WORDS(config, sort_), .rejects = (rejects_), .typed_only = true, .metavar = "KEY,…",  \
-	  .help = "txt: one table with a row for what samples have in common: the keys of --by, module, "  \
-		  "buildid, function, caller, insn, mnemonic, class; total: by samples in what is called, too, "  \
-		  "instead of self" }
+	  .help = "txt: one table, by keys of --by and module, buildid, function, caller, insn, mnemonic, class; "  \
+		  "with total, by samples in what is called, too" }
 /* clang-format on */
 
 #endif
