@@ -176,7 +176,6 @@ struct scratch {
 	__u64 leaf_valid;           /* … while that is the one being left */
 	__u64 is_switched;          /* a rule has led from one stack to another */
 	__u64 rbx, rbx_valid;       /* of the frame being left, as far as tables follow it */
-	__u64 lacks; /* HL_WALK_NO_TABLE or _DROPPED if one was left by frame pointer for that */
 	__u64 hash;
 	__u64 slot;          /* what was read from the stack */
 	__u64 chunk_address; /* or NO_CHUNK */

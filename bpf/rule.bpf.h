@@ -59,7 +59,7 @@ static __always_inline int read_slot(struct scratch *s, __u64 address)
 	return 1;
 }
 
-/* Why the file of the frame in the scratch has no table, if it may have one at another time. */
+/* Why the file of the frame in the scratch has no table, if it may have one at another time. 0: it has none ever. */
 static __always_inline enum hl_walk_end lacking_table(const struct scratch *s)
 {
 	if (s->found.kind != MAPPING_FILE || s->word != 8)
@@ -78,17 +78,18 @@ static __always_inline bool is_at_start(const struct scratch *s)
 /*
  * Rule: %rbp points at the saved %rbp, with the return address above it. True: the walk has ended. The first
  * frame has saved a zero; but code that uses the register for something else may just have a zero in it, or
- * the address of zeros. And code that has saved nothing yet, or never does, loses its caller here without a sign:
- * where a table is to come, or had to go, it would have known, so that the stack is marked however it ends.
+ * the address of zeros. Most files have tables because their code keeps no frame pointer: what they left in the
+ * register is some caller's, or none. So where a table is to come, or had to go, nothing else takes its place.
  */
 static __always_inline bool rule_frame_pointer(struct scratch *s)
 {
+	enum hl_walk_end lacks = lacking_table(s);
 	__u64 bp = s->bp, saved;
 
 	if (bp == 0 && is_at_start(s))
 		return stop_walk(s, HL_WALK_COMPLETE);
-	if (!s->lacks)
-		s->lacks = lacking_table(s);
+	if (lacks)
+		return stop_walk(s, lacks);
 	if (bp == 0)
 		return stop_walk(s, s->bp_is_any ? HL_WALK_BAD_FP : HL_WALK_COMPLETE);
 	if (bp < s->sp || bp - s->sp >= MAX_FRAME_BYTES)

@@ -9,9 +9,9 @@
  * new address is tested, and only then a frame is appended. Nothing is invented: an address that lies in no
  * executable mapping, or that was found by frame pointer and follows no call, ends the walk with a reason.
  *
- * The rule comes from the unwind table of the file that the frame lies in (table.bpf.h). Where that has
+ * The rule comes from the unwind table of the file that the frame lies in (table.bpf.h). Where there can be
  * none, in JIT code, in files without a table and in functions that it does not know, it is the frame
- * pointer's. A signal handler returns to a trampoline, which is known by its rule or by its code.
+ * pointer's; where it is only missing, the walk ends. A signal handler returns to a trampoline, which is known by its rule or by its code.
  */
 
 #include "caller.bpf.h"
@@ -171,7 +171,6 @@ static __always_inline void walk_begin(struct scratch *s)
 	s->rbx = s->leaf.rbx;
 	s->rbx_valid = 1;
 	s->word = (s->leaf.cs & 0xffff) == USER_CS_32 ? 4 : 8;
-	s->lacks = 0;
 	s->chunk_address = NO_CHUNK;
 	s->hash = stack_seed;
 	s->stack.head = (struct hl_stack_head){ .end = HL_WALK_DEPTH };
@@ -189,8 +188,6 @@ __noinline int walk_on(struct scratch *s)
 	for (i = 0; i <= HL_MAX_FRAMES; i++)
 		if (walk_step(s))
 			break;
-	if (s->lacks)
-		s->stack.head.end = s->lacks;
 	return s->stack.head.end;
 }
 

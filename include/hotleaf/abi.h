@@ -51,7 +51,7 @@ enum hl_walk_end {
 	HL_WALK_BAD_CFA = 6,      /* the frame computed lies below the one before */
 	HL_WALK_IP_UNMAPPED = 7,  /* the sampled address itself lies in no executable mapping */
 	HL_WALK_KERNEL_LIMIT = 8, /* a kernel stack that ended at perf_event_max_stack */
-	HL_WALK_NO_TABLE = 9,     /* a file's table is not loaded yet: a frame pointer had to do */
+	HL_WALK_NO_TABLE = 9,     /* a file's table is not loaded yet */
 	HL_WALK_UNSUPPORTED = 10, /* the unwind information uses a form that the table cannot hold */
 	HL_WALK_DROPPED = 11,     /* as NO_TABLE, but the table had to go for want of memory */
 	HL_WALK_MAX = 12,

@@ -216,7 +216,6 @@ static void check_stacks(struct hl_capture *capture)
 			complete++;
 			CHECK_INT(all[i]->head.n, right->head.n);
 		} else {
-			/* A frame pointer may have led there, but a table would have known. */
 			CHECK_INT(all[i]->head.end, HL_WALK_NO_TABLE);
 		}
 	}
@@ -248,8 +247,8 @@ HL_TEST_TIMEOUT(walks_are_right_while_tables_come_and_go, 120)
 	hl_capture_free(churn.capture);
 }
 
-/* Of this program, which keeps frame pointers, the stack is whole without its table; but that cannot be known. */
-HL_TEST(a_frame_pointer_in_place_of_a_table_is_marked)
+/* Of this program, which keeps frame pointers, the stack would be whole without its table; but that cannot be known. */
+HL_TEST(a_frame_pointer_takes_no_place_of_a_table)
 {
 	static const uint8_t ends[][2] = { { HL_TABLE_PENDING, HL_WALK_NO_TABLE },
 					   { HL_TABLE_NONE, HL_WALK_COMPLETE },
@@ -268,6 +267,7 @@ HL_TEST(a_frame_pointer_in_place_of_a_table_is_marked)
 		CHECK(stack);
 		NOTE("%u frames, end %u", stack->head.n, stack->head.end);
 		CHECK_INT(stack->head.end, ends[i][1]);
+		CHECK_INT(stack->head.n > 1, ends[i][1] == HL_WALK_COMPLETE);
 		free(stack);
 	}
 	hl_capture_free(churn.capture);

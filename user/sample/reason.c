@@ -54,16 +54,17 @@ static const struct hl_reason walk_reasons[HL_WALK_MAX] = {
 		"SIGSEGV. Nothing can be said about such a sample but its process.",
 	},
 	[HL_WALK_NO_TABLE] = {
-		"no table yet", "a file's unwind table was still being built: callers may be missing",
+		"no table yet", "a file's unwind table was still being built: callers are missing",
 		"When a file is sampled first, its table is made, or found in the cache, within milliseconds to a "
-		"second. Until then its frames are left by frame pointer, and the whole stack is marked. Files that "
-		"run when sampling starts have their tables before. --cache keeps tables from one run to the next.",
+		"second; of one that cannot be opened it never is. Without it a stack ends in the file's first frame, "
+		"since a frame pointer might lead to a caller that is none. Files that run when sampling starts have "
+		"their tables before. --cache keeps tables from one run to the next.",
 	},
 	[HL_WALK_DROPPED] = {
 		"table dropped",
-		"there was no room for a file's unwind table, callers may be missing: raise --unwind-memory",
+		"there was no room for a file's unwind table, callers are missing: raise --unwind-memory",
 		"Tables of files that were not sampled for longest make room for new ones. When those of files that "
-		"run all the time do not fit together, they displace each other, and stacks are walked without.",
+		"run all the time do not fit together, they displace each other, and stacks end where one would be needed.",
 	},
 	[HL_WALK_UNSUPPORTED] = {
 		"unsupported",
