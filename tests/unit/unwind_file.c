@@ -78,6 +78,33 @@ HL_TEST(by_segment_and_by_section)
 	free(tables[1].bytes);
 }
 
+/* A header may lie about where .eh_frame is: outside the file, at code, at itself, or at an FDE. */
+HL_TEST(by_section_where_the_header_lies)
+{
+	enum { HEADER = FRAMES - 12 - 8 * 2, FIELD = HEADER + 4 };
+	static const int32_t lies[] = { 0x7fff0000, TEXT - FIELD, 0, FRAMES + 24 - FIELD };
+	struct elfwriter w;
+	struct cfiwriter f;
+	size_t cie;
+
+	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		struct hl_unwind_result table;
+
+		cw_init(&f, FRAMES, false);
+		cie = cw_usual_cie(&f);
+		cw_fde(&f, cie, TEXT + 0x10, 0x20, to_16, 2);
+		cw_fde(&f, cie, TEXT + 0x100, 0x20, to_24, 2);
+		add_text(&w);
+		cw_put_segment(&f, &w, BIAS);
+		cw_put_section(&f, &w, BIAS);
+		ew_put(&w, FIELD - BIAS, &lies[i], sizeof(lies[i]));
+		table = compile(&w);
+		CHECK_STR(text_at(&table, 0, 0x200), "0 none; 10 rsp+16; 30 none; 100 rsp+24; 120 none");
+		CHECK_INT(table.n_fdes, 2);
+		free(table.bytes);
+	}
+}
+
 HL_TEST(rows_pages_and_rules)
 {
 	struct hl_unwind_result table;

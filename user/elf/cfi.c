@@ -189,6 +189,33 @@ static int load_frames_at(const struct hl_elf *elf, uint64_t address, struct hl_
 	return load_bytes(elf, offset, len < MAX_FRAMES ? len : MAX_FRAMES, cfi, err);
 }
 
+/* Whether a CIE stands first, as it must: what an FDE refers to stands before it. */
+static bool begins_with_cie(const struct hl_cfi *cfi)
+{
+	struct hl_cursor c = hl_cursor_of(cfi->bytes, cfi->len, "call frame information");
+	uint32_t len = hl_cursor_u32(&c), id;
+	uint8_t version;
+
+	if (len == UINT32_MAX)
+		(void)hl_cursor_u64(&c);
+	id = hl_cursor_u32(&c);
+	version = hl_cursor_u8(&c);
+	return !c.failed && len > 0 && id == 0 && (version == 1 || version == 3);
+}
+
+/* Loads .eh_frame from where the header says that it is, or if that is wrong, from its section. */
+static int load_frames(const struct hl_elf *elf, uint64_t address, struct hl_cfi *cfi, struct hl_err *err)
+{
+	int r = load_frames_at(elf, address, cfi, err);
+
+	if ((r < 0 && r != -ENODATA) || (r == 0 && begins_with_cie(cfi)))
+		return r;
+	free(cfi->bytes);
+	cfi->bytes = NULL;
+	cfi->len = 0;
+	return load_section(elf, ".eh_frame", cfi, err);
+}
+
 /* The FDE furthest back of the @n rows of the header's table, as a position in the frames. */
 static size_t find_last_fde(const struct hl_cfi *cfi, struct hl_cursor *c, uint8_t encoding, uint64_t n,
 			    uint64_t header)
@@ -226,7 +253,7 @@ static int load_by_header(const struct hl_elf *elf, const struct hl_elf_segment 
 	table_encoding = hl_cursor_u8(&c);
 	if (version != 1 || !read_pointer(&c, frames_encoding, header + c.pos, header, cfi->is_64, &frames))
 		return -ENODATA;
-	r = load_frames_at(elf, frames, cfi, err);
+	r = load_frames(elf, frames, cfi, err);
 	if (r < 0)
 		return r;
 	if (count_encoding != PE_OMIT && table_encoding != PE_OMIT &&
