@@ -19,7 +19,7 @@ struct bolt_element {
 
 /* Meta @which, 0 or 1, of @file. */
 void bolt_meta(uint8_t *file, int which, uint64_t root, uint64_t transaction);
-/* Page @number at @at, which has room; @branch or a leaf; how many bytes. Number 0 is one inside of a value. */
-size_t bolt_page(uint8_t *at, uint64_t number, int branch, const struct bolt_element *elements, size_t n);
+/* Page @number at @page, which has room; @branch or a leaf; how many bytes. Number 0 is one inside of a value. */
+size_t bolt_page(uint8_t *page, uint64_t number, int branch, const struct bolt_element *elements, size_t n);
 
 #endif

@@ -249,7 +249,7 @@ static int get_once(struct look_up *l, const char *const *keys, size_t n, size_t
 	}
 	if (code)
 		return code;
-	if (element.flags & IS_BUCKET)
+	if (!element.value || (element.flags & IS_BUCKET))
 		return -EBADMSG;
 	if (element.value_len > limit)
 		return -EFBIG;

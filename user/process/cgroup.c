@@ -174,7 +174,7 @@ static void set_path(struct hl_cgroups *cgroups, struct entry *entry, const char
 	if (!entry->path)
 		return;
 	/* What its runtime had written by then is all of it, and may be removed by now. */
-	if (entry->early && entry->early->described && strcmp(entry->expected, path) == 0)
+	if (entry->expected && entry->early && entry->early->described && strcmp(entry->expected, path) == 0)
 		entry->container = TAKE_PTR(entry->early);
 	describe(cgroups, entry);
 	forget_expected(cgroups, entry);

@@ -136,11 +136,12 @@ static const char *cell(struct sorted *s, size_t column, uint32_t frame)
 	if (frame == UINT32_MAX)
 		return hl_strings_keep(&s->strings, none, strlen(none));
 	known = &s->known[(size_t)frame * s->sorting->n + column];
-	if (*known)
-		return *known;
-	add_cell(&text, s->profile, s->sorting->columns[column].key, hl_profile_get_frame(s->profile, frame));
-	if (!hl_str_status(&text))
-		*known = hl_strings_keep(&s->strings, text.data, text.len);
+	if (!*known) {
+		add_cell(&text, s->profile, s->sorting->columns[column].key,
+			 hl_profile_get_frame(s->profile, frame));
+		if (!hl_str_status(&text))
+			*known = hl_strings_keep(&s->strings, text.data, text.len);
+	}
 	return *known;
 }
 
