@@ -74,11 +74,11 @@ int hl_text_reader_get(struct hl_text_reader *reader, uint64_t address, uint8_t 
 
 int hl_kernel_text_read(uint64_t address, uint8_t *ret, size_t len, struct hl_err *err)
 {
-	struct hl_text_reader *reader;
+	struct hl_text_reader *reader = NULL;
 	int code = hl_text_reader_new(&reader, err);
 
-	if (code)
-		return code;
+	if (!reader)
+		return code ? code : -EIO;
 	code = hl_text_reader_get(reader, address, ret, len, err);
 	hl_text_reader_free(reader);
 	return code;

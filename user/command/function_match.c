@@ -138,17 +138,17 @@ static int list_candidates(const struct hl_profile *profile, const uint64_t *sam
 			  text);
 }
 
-int hl_wanted_find(const struct hl_profile *profile, const uint64_t *samples, const struct hl_wanted *w,
-		   struct hl_matches *m, struct hl_err *err)
+int hl_wanted_find(const struct hl_profile *profile, const uint64_t *samples, const struct hl_wanted *wanted,
+		   struct hl_matches *ret, struct hl_err *err)
 {
-	if (w->by_address) {
-		match_address(profile, samples, w, m);
+	if (wanted->by_address) {
+		match_address(profile, samples, wanted, ret);
 		return 0;
 	}
 	for (enum how how = BY_NAME; how <= BY_PART; how++) {
-		match_names(profile, samples, w->text, how, m);
-		if (m->n && (how != BY_PART || all_have_one_name(profile, m)))
+		match_names(profile, samples, wanted->text, how, ret);
+		if (ret->n && (how != BY_PART || all_have_one_name(profile, ret)))
 			return 0;
 	}
-	return list_candidates(profile, samples, w->text, m, err);
+	return list_candidates(profile, samples, wanted->text, ret, err);
 }

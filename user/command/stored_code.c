@@ -223,22 +223,25 @@ static bool covers(const struct hl_body *body, uint64_t address)
 }
 
 /* The function at @address beside @function, whose own body comes first: made code may have had the place of other. */
-static const struct hl_frame *find_function(const struct hl_stored_code *code,
-					    const struct hl_frame *function, const struct hl_body *body,
-					    uint64_t address, uint64_t *ret_start)
+static bool find_function(const struct hl_stored_code *code, const struct hl_frame *function,
+			  const struct hl_body *body, uint64_t address, const struct hl_frame **ret,
+			  uint64_t *ret_start)
 {
+	*ret = function;
 	*ret_start = body->address;
 	if (covers(body, address))
-		return function;
+		return true;
 	for (size_t i = code->n; i-- > 0;) {
 		const struct item *item = &code->items[i];
 
+		if (!covers(&item->body, address) || item->function.kind != function->kind ||
+		    !hl_id_equal(item->function.binary, function->binary))
+			continue;
+		*ret = &item->function;
 		*ret_start = item->body.address;
-		if (covers(&item->body, address) && item->function.kind == function->kind &&
-		    hl_id_equal(item->function.binary, function->binary))
-			return &item->function;
+		return true;
 	}
-	return NULL;
+	return false;
 }
 
 int hl_stored_code_name_targets(struct hl_stored_code *code, const struct hl_frame *function,
@@ -251,8 +254,8 @@ int hl_stored_code_name_targets(struct hl_stored_code *code, const struct hl_fra
 	for (size_t i = 0; i < listing->n; i++) {
 		struct hl_listing_row *row = &listing->rows[i];
 
-		to = row->target ? find_function(code, function, body, row->target, &start) : NULL;
-		if (!to || memchr(row->text, '<', row->text_len))
+		if (!row->target || memchr(row->text, '<', row->text_len) ||
+		    !find_function(code, function, body, row->target, &to, &start))
 			continue;
 		hl_str_clear(&text);
 		hl_str_add(&text, row->text, row->text_len);

@@ -180,7 +180,7 @@ int hl_when_parse(const char *text, uint64_t now_ns, uint64_t *ret, struct hl_er
 int hl_when_range(const char *since, const char *until, uint64_t *ret_since_ns, uint64_t *ret_until_ns,
 		  struct hl_err *err)
 {
-	uint64_t now_ns = hl_realtime_ns(), since_ns, until_ns;
+	uint64_t now_ns = hl_realtime_ns(), since_ns = 0, until_ns = 0;
 
 	if (hl_when_parse(since, now_ns, &since_ns, err) || hl_when_parse(until, now_ns, &until_ns, err))
 		return HL_EXIT_USAGE;

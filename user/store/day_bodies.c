@@ -218,8 +218,8 @@ int day_bodies_copy(struct day_bodies *bodies, struct day_reader *from, struct d
 		    struct hl_err *err)
 {
 	_cleanup_(rows_done) struct rows rows = { 0 };
-	struct hl_body body;
-	uint32_t frame, to;
+	struct hl_body body = { 0 };
+	uint32_t frame = 0, to;
 	int code;
 
 	if (!from->has_bodies)
@@ -270,9 +270,9 @@ int day_bodies_each(struct day_reader *day, hl_body_fn take, void *ctx, struct h
 {
 	_cleanup_(rows_done) struct rows rows = { 0 };
 	struct hl_frame function;
-	struct hl_body body;
+	struct hl_body body = { 0 };
 	int64_t bytes = 0, without = 0;
-	uint32_t frame;
+	uint32_t frame = 0;
 	int code;
 
 	sum->days++;
