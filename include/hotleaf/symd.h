@@ -73,7 +73,7 @@ enum hl_symd_type {
 	/*
 	 * Descriptor 0: a file, which need not be known; without one, the running file and the debug file of
 	 * `file`. Reply payload: HL_SYMD_CONTENT_ID bytes that name all that is in them, the first half of a
-	 * SHA-256. -E2BIG: more than 512 MiB in a file.
+	 * SHA-256. -E2BIG: more than 1 GiB in all.
 	 */
 	HL_SYMD_CONTENT = 14,
 	/*

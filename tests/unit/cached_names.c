@@ -143,6 +143,29 @@ static int give(struct start *s, int fd, int debug)
 
 #define FILLER "_of_a_name_that_is_long_enough_for_all_to_be_too_many_to_be_copied"
 
+/* A kernel with its debug information has more than half a gigabyte; there is an end, for who makes holes. */
+HL_TEST(large_files_are_kept_up_to_a_size)
+{
+	static const off_t sizes[] = { 600 << 20, ((off_t)1 << 30) + 1 };
+	char *dir = new_dir();
+
+	for (int i = 0; i < 2; i++) {
+		int fd = write_program("function", "large", true);
+		struct start s;
+
+		CHECK_INT(ftruncate(fd, sizes[i]), 0);
+		for (int turn = 0; turn < 2; turn++) {
+			begin(&s, dir);
+			CHECK_INT(give(&s, fd, -1), 0);
+			CHECK_STR(at(&s, 0x11), "function1" FILLER " 10+e nop");
+			CHECK_INT(parsed(&s), i == 1 || turn == 0);
+			end(&s);
+		}
+		close(fd);
+	}
+	remove_dir(dir);
+}
+
 HL_TEST(a_second_start_parses_nothing)
 {
 	int fd = write_program("function", "of both", true);

@@ -12,8 +12,7 @@
 #include <hotleaf/symd.h>
 
 enum { CHUNK = 256 * 1024 };
-#define MAX_HASHED  (1ull << 30)
-#define MAX_CONTENT (512ull << 20)
+#define MAX_HASHED (1ull << 30)
 
 HL_DEFINE_CLEANUP(EVP_MD_CTX, EVP_MD_CTX_free)
 
@@ -82,15 +81,18 @@ int hl_symd_content(const struct hl_elf *const *files, size_t n, uint8_t ret[HL_
 {
 	_cleanup_(EVP_MD_CTX_freep) EVP_MD_CTX *sha = EVP_MD_CTX_new();
 	uint8_t digest[EVP_MAX_MD_SIZE];
-	uint64_t left = MAX_HASHED;
+	uint64_t left = MAX_HASHED, size = 0;
 	int r = sha ? 0 : -ENOMEM;
 
 	if (r == 0 && EVP_DigestInit_ex(sha, EVP_sha256(), NULL) != 1)
 		r = -EIO;
 	/* Before anything is read: a sparse file is made at no cost. */
-	for (size_t i = 0; i < n && r == 0; i++)
-		if (files[i] && hl_elf_size(files[i]) > MAX_CONTENT)
+	for (size_t i = 0; i < n && r == 0; i++) {
+		if (files[i] && hl_elf_size(files[i]) > MAX_HASHED - size)
 			r = -E2BIG;
+		else
+			size += files[i] ? hl_elf_size(files[i]) : 0;
+	}
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = files[i] ? hash_whole(files[i], sha, &left) : 0;
 	if (r == 0 && EVP_DigestFinal_ex(sha, digest, NULL) != 1)

@@ -19,7 +19,7 @@ int hl_symd_identify(const struct hl_elf *elf, struct hl_symd_file *ret, struct 
 
 /*
  * The first half of the SHA-256 over, for each of @n files, its size and all of its bytes. NULL among them is
- * passed over. -E2BIG if one of them has more than 512 MiB.
+ * passed over. -E2BIG if they have more than 1 GiB, as above: half a second of work.
  */
 int hl_symd_content(const struct hl_elf *const *files, size_t n, uint8_t ret[HL_SYMD_CONTENT_ID],
 		    struct hl_err *err);
