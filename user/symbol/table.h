@@ -144,7 +144,7 @@ int hl_builder_sweep(struct hl_builder *b);
 /* Once the ranges are there: bounds of functions that are in no FDE, where it is worth it. */
 int hl_builder_find_more(struct hl_builder *b);
 /* Leaves only the FDEs of which some code has no name. */
-void hl_draft_drop_named_fdes(struct hl_draft *draft);
+void hl_draft_drop_named_fdes(struct hl_draft *s);
 
 /* The FDE that covers @address, with its bounds, or false. */
 bool hl_draft_find_fde(const struct hl_draft *draft, uint64_t address, uint64_t *ret_start,
