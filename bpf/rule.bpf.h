@@ -155,6 +155,20 @@ __noinline __u64 leaf_register(struct scratch *s, __u32 number)
 	}
 }
 
+/* Where the goroutine's stack pointer was when C was called, and the return address with it; see HL_CFA_GO. */
+static __always_inline __u64 goroutine_cfa(struct scratch *s)
+{
+	__u32 off = s->rule.cfa_off;
+	__u64 depth;
+
+	if (!fetch_slot(s, s->sp + (off >> 8 & 0xff)))
+		return 0;
+	depth = s->slot;
+	if (!fetch_slot(s, s->sp + (off & 0xff)) || !fetch_slot(s, s->slot + 8))
+		return 0;
+	return s->slot - depth + 8;
+}
+
 /* The canonical frame address by a rule that is not of the two usual kinds; 0 if it cannot be had. */
 static __always_inline __u64 rare_cfa(struct scratch *s)
 {
@@ -175,6 +189,8 @@ static __always_inline __u64 rare_cfa(struct scratch *s)
 		return s->leaf_valid ? leaf_register(s, off & 0xff) + (off >> 8) : 0;
 	case HL_CFA_RA_IN_REG:
 		return s->leaf_valid ? s->sp + (off >> 8) : 0;
+	case HL_CFA_GO:
+		return goroutine_cfa(s);
 	case HL_CFA_RBX:
 		return s->rbx_valid ? s->rbx + off : 0;
 	default:
@@ -239,11 +255,14 @@ static __always_inline bool stop_without_stack(struct scratch *s)
 
 /*
  * Whether the frame is that of a function that has switched to another stack and keeps the old one in its frame
- * pointer: Rust's stacker, __morestack of split stacks. Where its caller is has to be proved like a guess.
+ * pointer: Rust's stacker, __morestack of split stacks; or as Go does. Where its caller is has to be proved like a
+ * guess.
  */
 static __always_inline bool has_switched(struct scratch *s, __u64 cfa)
 {
-	s->is_switched = s->rule.cfa_kind == HL_CFA_RBP && s->bp != 0 && (cfa & 7) == 0;
+	bool may_switch = (s->rule.cfa_kind == HL_CFA_RBP && s->bp != 0) || s->rule.cfa_kind == HL_CFA_GO;
+
+	s->is_switched = may_switch && cfa != 0 && (cfa & 7) == 0;
 	return s->is_switched;
 }
 

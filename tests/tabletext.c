@@ -46,6 +46,9 @@ static void rule_text(const struct hl_unwind_rule *rule, char *text, size_t room
 	case HL_CFA_THREAD:
 		n = snprintf(text, room, "thread rsp%+d", off);
 		break;
+	case HL_CFA_GO:
+		n = snprintf(text, room, "*(*(rsp%+d)+8)-*(rsp%+d)+8", off & 0xff, off >> 8);
+		break;
 	case HL_CFA_RBX:
 		n = snprintf(text, room, "rbx%+d", off);
 		break;

@@ -18,7 +18,7 @@
 
 #include <linux/types.h>
 
-#define HL_UNWIND_VERSION    3
+#define HL_UNWIND_VERSION    4
 #define HL_UNWIND_PAGE_SHIFT 12
 #define HL_UNWIND_RULE_BITS  20
 #define HL_UNWIND_RULE_MASK  ((1u << HL_UNWIND_RULE_BITS) - 1)
@@ -44,6 +44,11 @@ enum hl_cfa_kind {
 	 * thread has unmapped its stack).
 	 */
 	HL_CFA_THREAD = 12,
+	/*
+	 * *(*(rsp + a) + 8) - *(rsp + b) + 8: a the low, b the next 8 bits of cfa_off. C code that Go has called, on a
+	 * stack of the thread, returns to a goroutine's (user/unwind/go.c).
+	 */
+	HL_CFA_GO = 13,
 };
 
 /* Where the caller's rbp is. */

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (at = first; at < end; at += step) {
 		found = hl_unwind_lookup(data, size, at, &rule);
 		MUST(code || found == 0 || found == -ENOENT);
-		MUST(found || code || rule.cfa_kind <= HL_CFA_THREAD);
+		MUST(found || code || rule.cfa_kind <= HL_CFA_GO);
 	}
 	return 0;
 }

@@ -38,6 +38,55 @@ static void check_goroutines(const char *flags, const char *caller)
 	folded_done(&folded);
 }
 
+/*
+ * C runs on another stack than Go, and Go that C calls back on Go's again: what Go's compiler says of that leads
+ * nowhere. Of the functions that cgo writes, only their names' beginnings are known.
+ */
+static void check_cgo(const char *flags, double least)
+{
+	static const char to_c[] = "main\\.main;main\\._Cfunc_%s(\\.abi0)?;runtime\\.cgocall;"
+				   "runtime\\.asmcgocall(\\.abi0)?;(_cgo_[0-9a-f]+_Cfunc_%s;)?";
+	static const char to_go[] = "backInGo;crosscall2;runtime\\.cgocallback(\\.abi0)?;([^;]*;)*"
+				    "(main\\.backInGo;)?main\\.workInGo$";
+	char way[512], whole[1024];
+	struct folded folded;
+
+	if (shell("command -v go >/dev/null && command -v gcc >/dev/null"))
+		SKIP("there is no go (package golang-go), or no gcc");
+	must("export GO111MODULE=off GOFLAGS= CGO_ENABLED=1 HOME=${HOME:-/root} && go build %s -o '%scgo' "
+	     "tests/workload/cgo.go",
+	     flags, test_dir());
+	folded = record("-F 997 -d 4 --leaf function -- '%scgo' 4", test_dir());
+	note_lines(&folded, ";(workInC|main\\.workInGo)$", 8);
+	(void)snprintf(way, sizeof(way), to_c, "callInC", "callInC");
+	(void)snprintf(whole, sizeof(whole),
+		       "^cgo;runtime\\.goexit(\\.abi0)?;runtime\\.main;%s(callInC;)?workInC$", way);
+	check_at_least("C that Go calls", sum_of(&folded, whole), sum_of(&folded, ";workInC$"), least);
+	(void)snprintf(way, sizeof(way), to_c, "callBack", "callBack");
+	(void)snprintf(whole, sizeof(whole),
+		       "^cgo;runtime\\.goexit(\\.abi0)?;runtime\\.main;%s(callBack;)?%s", way, to_go);
+	check_at_least("Go that C calls", sum_of(&folded, whole),
+		       sum_of(&folded, ";main\\.workInGo$") - sum_of(&folded, ";inThread;.*main\\.workInGo$"),
+		       least);
+	(void)snprintf(whole, sizeof(whole),
+		       "^cgo;(__)?clone3?;(start_thread|\\[libc[^;]*);inThread;(callBack;)?%s", to_go);
+	check_at_least("Go in C's thread", sum_of(&folded, whole),
+		       sum_of(&folded, ";inThread;.*main\\.workInGo$"), least);
+	CHECK(sum_of(&folded, ";inThread;.*main\\.workInGo$") > 300);
+	CHECK(sum_of(&folded, ";workInC$") > 300);
+	folded_done(&folded);
+}
+
+HL_TEST(c_and_go_call_each_other)
+{
+	check_cgo("", 0.98);
+}
+
+HL_TEST(c_and_position_independent_go_call_each_other)
+{
+	check_cgo("-buildmode=pie", 0.98);
+}
+
 HL_TEST(goroutines_from_their_start)
 {
 	check_goroutines("", "main\\.middle;");

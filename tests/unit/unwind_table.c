@@ -73,7 +73,7 @@ HL_TEST(lookups)
 
 HL_TEST(heads)
 {
-	static const char no_table[] = "120 bytes are no unwind table of version 3";
+	static const char no_table[] = "120 bytes are no unwind table of version 4";
 
 	UNSOUND(head.version, 2, no_table);
 	UNSOUND(head.n_rules, 3, no_table);
@@ -87,7 +87,7 @@ HL_TEST(heads)
 
 HL_TEST(rules)
 {
-	UNSOUND(rules[1].cfa_kind, HL_CFA_THREAD + 1, "rule 1 of an unwind table is damaged: kinds 13, 0");
+	UNSOUND(rules[1].cfa_kind, HL_CFA_GO + 1, "rule 1 of an unwind table is damaged: kinds 14, 0");
 	UNSOUND(rules[2].cfa_off, 16, "rule 2 of an unwind table is damaged: kinds 8, 0");
 	UNSOUND(rules[3].cfa_off, 16, "rule 3 of an unwind table is damaged: kinds 3, 3");
 	UNSOUND(rules[3].cfa_off, -1, "rule 3 of an unwind table is damaged: kinds 3, 3");

@@ -78,7 +78,7 @@ static bool is_rule_sound(const struct hl_unwind_rule *rule)
 			return false;
 		break;
 	default:
-		if (rule->cfa_kind > HL_CFA_THREAD)
+		if (rule->cfa_kind > HL_CFA_GO)
 			return false;
 	}
 	return true;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/cursor.h"
@@ -15,6 +16,7 @@
 #include "elf/elf.h"
 #include "unwind/code.h"
 #include "unwind/derive.h"
+#include "unwind/go.h"
 #include "unwind/program.h"
 #include "unwind/rows.h"
 #include "unwind/x86.h"
@@ -33,8 +35,10 @@ struct entry {
 	struct hl_code_range code;
 	bool is_bridged; /* what lies before it needs no rows */
 	uint32_t number; /* in order of appearance: where entries overlap, the first wins */
-	uint32_t source;
+	uint32_t source; /* of kinds[] */
 	struct hl_cfi_fde fde;
+	uint32_t skipped;                  /* bytes of the FDE's code in front of this part of it */
+	const struct hl_unwind_rule *rule; /* of all of it; NULL: what the FDE says */
 };
 
 /* The state in which the FDEs of a CIE begin. */
@@ -55,11 +59,13 @@ struct compiler {
 	struct beginning *beginnings[SOURCES]; /* by number of the CIE */
 	struct entry *entries;
 	size_t n_entries, cap_entries;
+	struct hl_go_switch *switches;
 	struct hl_derived *derived;
 	struct hl_rows rows;
 	struct draft *drafts;
 	size_t n_drafts, cap_drafts;
-	uint32_t size; /* of the code of the FDE that is being run */
+	uint32_t size;          /* of the code of the FDE that is being run */
+	bool is_go, is_from_go; /* the file's code; the FDE that is being run */
 	bool is_resolver, has_unsupported;
 	bool follow_rbx; /* there is a function that needs it in frames above the leaf's */
 	bool needs_rbx;
@@ -75,6 +81,7 @@ static void compiler_done(struct compiler *c)
 		free(c->beginnings[i]);
 	}
 	hl_derived_free(c->derived);
+	free(c->switches);
 	hl_code_done(&c->code);
 	hl_rows_done(&c->rows);
 	free(c->entries);
@@ -109,9 +116,10 @@ static int gather_from(struct compiler *c, uint32_t source)
 	return r;
 }
 
+static const enum hl_cfi_kind kinds[SOURCES] = { HL_CFI_EH_FRAME, HL_CFI_DEBUG_FRAME };
+
 static int gather(struct compiler *c, struct hl_err *err)
 {
-	static const enum hl_cfi_kind kinds[SOURCES] = { HL_CFI_EH_FRAME, HL_CFI_DEBUG_FRAME };
 	struct hl_err why;
 	uint32_t i;
 	int r;
@@ -147,6 +155,61 @@ static int by_code(const void *a, const void *b)
 	if (x->code.start != y->code.start)
 		return x->code.start < y->code.start ? -1 : 1;
 	return (x->number > y->number) - (x->number < y->number);
+}
+
+static int insert_entry(struct compiler *c, size_t at, const struct entry *entry)
+{
+	int r = hl_grow(&c->entries, &c->cap_entries, c->n_entries + 1, sizeof(*entry), MAX_FDES);
+
+	if (r < 0)
+		return r;
+	memmove(c->entries + at + 1, c->entries + at, (c->n_entries - at) * sizeof(*entry));
+	c->entries[at] = *entry;
+	c->n_entries++;
+	return 0;
+}
+
+/* Gives the code of @found, in the middle of the entry that it is in, or in none, a rule of its own. */
+static int insert_switch(struct compiler *c, const struct hl_go_switch *found)
+{
+	struct entry entry = { .code = found->code, .rule = &found->rule }, rest;
+	size_t low = 0, high = c->n_entries, mid;
+	struct entry *around;
+	int r;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (c->entries[mid].code.start <= found->code.start)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	around = low ? &c->entries[low - 1] : NULL;
+	if (!around || around->code.end <= found->code.start)
+		return insert_entry(c, low, &entry);
+	rest = *around;
+	around->code.end = found->code.start;
+	r = insert_entry(c, low, &entry);
+	if (r < 0 || rest.code.end <= found->code.end)
+		return r;
+	rest.skipped += found->code.end - rest.code.start;
+	rest.code.start = found->code.end;
+	return insert_entry(c, low + 1, &rest);
+}
+
+/* The entries are sorted. */
+static int insert_switches(struct compiler *c)
+{
+	size_t n = 0, i;
+	int r;
+
+	c->is_go = hl_go_is_in(c->elf);
+	if (!c->is_go)
+		return 0;
+	r = hl_go_find_switches(c->elf, &c->code, &c->switches, &n);
+	for (i = 0; i < n && r == 0; i++)
+		r = insert_switch(c, &c->switches[i]);
+	return r;
 }
 
 /* ---- running ---- */
@@ -188,6 +251,8 @@ static int add_row(void *ctx, uint64_t at, const struct hl_frame_state *state)
 	if (at == 0)
 		c->is_resolver = hl_x86_is_resolver(state);
 	rule = hl_x86_rule(state, c->is_resolver, c->follow_rbx);
+	if (c->is_from_go)
+		hl_go_amend(&rule);
 	c->needs_rbx |= rule.cfa_kind == HL_CFA_RBX;
 	id = hl_rows_rule(&c->rows, &rule);
 	if (id < 0)
@@ -205,9 +270,14 @@ static int run(struct compiler *c, const struct entry *entry)
 	int r = -EOPNOTSUPP;
 
 	c->n_drafts = 0;
-	c->size = entry->code.end - entry->code.start;
+	c->size = entry->skipped + (entry->code.end - entry->code.start);
 	c->is_resolver = c->has_unsupported = false;
+	if (entry->rule) {
+		r = hl_rows_rule(&c->rows, entry->rule);
+		return r < 0 ? r : add_draft(c, 0, (uint32_t)r);
+	}
 	cfi = c->cfi[entry->source];
+	c->is_from_go = c->is_go && kinds[entry->source] == HL_CFI_DEBUG_FRAME;
 	if (hl_cfi_cie(cfi, entry->fde.cie)->is_signal) {
 		r = hl_rows_rule(&c->rows, &signal);
 		return r < 0 ? r : add_draft(c, 0, (uint32_t)r);
@@ -231,7 +301,7 @@ static int write_drafts(struct compiler *c, const struct entry *entry, uint32_t 
 	int r = 0;
 
 	for (i = 0; i < c->n_drafts && r == 0; i++) {
-		at = entry->code.start + c->drafts[i].at;
+		at = entry->code.start - entry->skipped + c->drafts[i].at;
 		r = hl_rows_put(&c->rows, at > from ? at : from, c->drafts[i].rule);
 	}
 	return r;
@@ -334,6 +404,7 @@ int hl_unwind_compile(const struct hl_elf *elf, struct hl_unwind_result *ret, st
 	_cleanup_(compiler_done) struct compiler c = { .elf = elf };
 	struct hl_unwind_result result = { 0 };
 	struct hl_derived_count derived;
+	size_t n_fdes;
 	int r;
 
 	if (hl_elf_machine(elf) != EM_X86_64 || !hl_elf_is_64(elf))
@@ -346,7 +417,10 @@ int hl_unwind_compile(const struct hl_elf *elf, struct hl_unwind_result *ret, st
 		return r;
 	if (c.n_entries)
 		qsort(c.entries, c.n_entries, sizeof(*c.entries), by_code);
-	r = derive(&c);
+	n_fdes = c.n_entries;
+	r = insert_switches(&c);
+	if (r == 0)
+		r = derive(&c);
 	if (r < 0)
 		return hl_err_errno(err, r, "'%s': cannot follow its code", hl_elf_name(elf));
 	derived = hl_derived_count(c.derived);
@@ -364,7 +438,7 @@ int hl_unwind_compile(const struct hl_elf *elf, struct hl_unwind_result *ret, st
 				  HL_ROWS_MAX);
 	if (r < 0)
 		return hl_err_errno(err, r, "'%s': cannot compile its unwind table", hl_elf_name(elf));
-	result.n_fdes = (uint32_t)c.n_entries;
+	result.n_fdes = (uint32_t)n_fdes;
 	result.n_unsupported = c.n_unsupported;
 	result.n_rows = (uint32_t)c.rows.n_rows;
 	result.n_rules = (uint32_t)c.rows.n_rules;

@@ -12,6 +12,7 @@
 #include "elf/elf.h"
 #include "unwind/code.h"
 #include "unwind/derive_internal.h"
+#include "unwind/go.h"
 #include "unwind/paths.h"
 #include "unwind/rows.h"
 
@@ -37,12 +38,6 @@ enum {
 };
 
 HL_DEFINE_CLEANUP(struct hl_derived, hl_derived_free)
-
-/* Go keeps frame pointers in all code of its own, and its stacks begin in ways of their own. */
-static bool is_go(const struct hl_elf *elf)
-{
-	return hl_elf_section_named(elf, ".gopclntab") || hl_elf_section_named(elf, ".go.buildinfo");
-}
 
 struct hl_derived *hl_derived_new(const struct hl_elf *elf, const struct hl_code *code)
 {
@@ -129,7 +124,8 @@ int hl_derived_add(struct hl_derived *d, uint32_t start, uint32_t end)
 	size_t i;
 	int r = 0;
 
-	if (is_go(d->elf))
+	/* Go keeps frame pointers in all code of its own, and its stacks begin in ways of their own. */
+	if (hl_go_is_in(d->elf))
 		return 0;
 	for (i = 0; i < d->code->n_segments && r == 0; i++) {
 		s = &d->code->segments[i];
