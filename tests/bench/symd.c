@@ -3,7 +3,7 @@
 
 /*
  * symd [FILE…]: what the sandbox costs. For each file, reading it and naming 100,000 addresses of it, in this
- * process and in the child: CPU time of both processes, the least of five runs in turn; then starting a
+ * process and in the child: CPU time of both processes, the least of ten runs in turn; then starting a
  * child, and an empty round trip. Without arguments, of some large files that are usually there.
  */
 
