@@ -318,6 +318,9 @@ static int collect(struct hl_bodies *bodies, const struct hl_resolve *r, const s
 		    !has_sampled(bytes, a->size, a->address - a->function, function->sample))
 			code = hl_err_set(&err, -ESTALE, "when it was read, other code was there");
 	}
+	/* Where others keep it waiting, it is no fault of the function's. */
+	if (hl_reach_is_unanswered(code))
+		seen->tries--;
 	/* Where it is, where that is known: of made code it is one of several. */
 	if (a->size && !(a->flags & HL_SYMD_UNMAPPED)) {
 		body.address = a->function;
