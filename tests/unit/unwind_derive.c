@@ -74,6 +74,32 @@ HL_TEST(a_frame_pointer)
 		  "0 rsp+8; 1 rsp+16 fp=cfa-16; 4 rbp+16 fp=cfa-16; 11 rsp+8");
 }
 
+HL_TEST(a_realigned_stack_without_a_known_size)
+{
+	/*
+	 * lea 8(%rsp),%r10; and $-64,%rsp; push -8(%r10); push %rbp; mov %rsp,%rbp; push %r10; sub $0x68,%rsp;
+	 * sub %rax,%rsp; call *%rax; mov -8(%rbp),%r10; leave; lea -8(%r10),%rsp; ret
+	 */
+	CHECK_STR(ROWS("\x4c\x8d\x54\x24\x08\x48\x83\xe4\xc0\x41\xff\x72\xf8\x55\x48\x89\xe5\x41\x52"
+		       "\x48\x83\xec\x68\x48\x29\xc4\xff\xd0\x4c\x8b\x55\xf8\xc9\x49\x8d\x62\xf8\xc3"),
+		  "0 rsp+8; 9 r10+0; 11 r10+0 fp=*(rbp+0); 13 *(rbp-8)+0 fp=*(rbp+0); 21 r10+0; 25 rsp+8");
+	/*
+	 * push %r13; lea 16(%rsp),%r13; and $-32,%rsp; push -8(%r13); push %rbp; mov %rsp,%rbp; push %r13; push %rbx;
+	 * call *%rax; pop %rbx; pop %r13; pop %rbp; lea -16(%r13),%rsp; pop %r13; ret
+	 */
+	CHECK_STR(ROWS("\x41\x55\x4c\x8d\x6c\x24\x10\x48\x83\xe4\xe0\x41\xff\x75\xf8\x55\x48\x89\xe5"
+		       "\x41\x55\x53\xff\xd0\x5b\x41\x5d\x5d\x49\x8d\x65\xf0\x41\x5d\xc3"),
+		  "0 rsp+8; 2 rsp+16; b r13+0; 13 r13+0 fp=*(rbp+0); 15 *(rbp-8)+0 fp=*(rbp+0); 1c r13+0; "
+		  "20 rsp+16; 22 rsp+8");
+	/* The same as the first, but the call comes before r10 is kept; and one that keeps it over its caller's rbp. */
+	CHECK_STR(ROWS("\x4c\x8d\x54\x24\x08\x48\x83\xe4\xc0\xff\xd0\x55\x48\x89\xe5\xc9\x49\x8d\x62\xf8"
+		       "\xc3"),
+		  "0 rsp+8; 9 r10+0; b none");
+	CHECK_STR(ROWS("\x4c\x8d\x54\x24\x08\x48\x83\xe4\xc0\x41\xff\x72\xf8\x55\x48\x89\xe5"
+		       "\x4c\x89\x55\x00\xff\xd0\x4c\x8b\x55\x00\xc9\x49\x8d\x62\xf8\xc3"),
+		  "0 rsp+8; 9 r10+0; 11 r10+0 fp=*(rbp+0); 15 none");
+}
+
 HL_TEST(rbp_saved_by_a_move)
 {
 	/* sub $24,%rsp; mov %rbp,8(%rsp); xor %ebp,%ebp; mov 8(%rsp),%rbp; add $24,%rsp; ret */

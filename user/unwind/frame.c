@@ -152,6 +152,22 @@ static enum hl_frame_step step_return_address(struct hl_frame *f, const struct h
 	return HL_STEP_LOST;
 }
 
+/* Before the stack is realigned, a register is set to the CFA; see user/unwind/realigned.c. */
+static void step_realigned(struct hl_frame *f, const struct hl_frame *before, const struct hl_flow *flow)
+{
+	struct hl_realigned *r = &f->realigned;
+	int64_t at;
+
+	if (r->cfa_plus_1 && (flow->writes & 1u << (r->cfa_plus_1 - 1) || flow->next != HL_NEXT_STRAIGHT))
+		r->cfa_plus_1 = 0;
+	if (flow->move == HL_MOVE_COPY && flow->reg != HL_REG_SP && flow->reg != HL_REG_BP &&
+	    distance(before, flow->base, flow->offset, &at) && at == 0)
+		r->cfa_plus_1 = (uint8_t)(flow->reg + 1);
+	r->is_on = r->cfa_plus_1 && !f->has_depth && !f->has_below && f->is_intact;
+	if (r->is_on)
+		f->saved = 0;
+}
+
 enum hl_frame_step hl_frame_step(struct hl_frame *frame, const struct hl_flow *flow)
 {
 	struct hl_frame before = *frame;
@@ -162,6 +178,8 @@ enum hl_frame_step hl_frame_step(struct hl_frame *frame, const struct hl_flow *f
 									      : HL_STEP_WRONG;
 	if (frame->is_first)
 		return HL_STEP_ON;
+	if (frame->realigned.is_on)
+		return hl_realigned_step(frame, flow);
 	if (flow->writes & (1u << HL_REG_AX | 1u << HL_REG_SI | 1u << HL_REG_SP))
 		frame->is_cloned = 0;
 	step_rsp(frame, flow);
@@ -173,7 +191,8 @@ enum hl_frame_step hl_frame_step(struct hl_frame *frame, const struct hl_flow *f
 	/* What lies above the stack pointer may be overwritten. */
 	if (frame->has_depth && frame->saved > frame->depth)
 		frame->saved = 0;
-	return frame->has_depth || frame->has_below ? HL_STEP_ON : HL_STEP_LOST;
+	step_realigned(frame, &before, flow);
+	return frame->has_depth || frame->has_below || frame->realigned.is_on ? HL_STEP_ON : HL_STEP_LOST;
 }
 
 bool hl_frame_is_bare(const struct hl_frame *frame)
@@ -189,6 +208,10 @@ bool hl_frame_meet(struct hl_frame *frame, const struct hl_frame *other)
 		return false;
 	if (f.is_first)
 		return true;
+	if (f.realigned.is_on || other->realigned.is_on)
+		return hl_realigned_meet(frame, other);
+	if (f.realigned.cfa_plus_1 != other->realigned.cfa_plus_1)
+		f.realigned.cfa_plus_1 = 0;
 	/* Behind alloca, and where the stack was realigned, rbp alone says it. */
 	if (f.has_below && other->has_below && f.below != other->below)
 		return false;
@@ -209,8 +232,8 @@ bool hl_frame_meet(struct hl_frame *frame, const struct hl_frame *other)
 	return true;
 }
 
-/* DWARF's numbers of the general registers: System V psABI for AMD64, figure 3.36. */
-static unsigned int dwarf_number(unsigned int reg)
+/* System V psABI for AMD64, figure 3.36. */
+unsigned int hl_frame_dwarf_number(unsigned int reg)
 {
 	static const uint8_t numbers[8] = { 0, 2, 1, 3, 7, 6, 4, 5 };
 
@@ -223,9 +246,12 @@ struct hl_unwind_rule hl_frame_rule(const struct hl_frame *frame)
 
 	if (frame->is_first)
 		return (struct hl_unwind_rule){ .cfa_kind = HL_CFA_STOP };
+	if (frame->realigned.is_on)
+		return hl_realigned_rule(frame);
 	if (frame->ra_plus_1) {
 		rule.cfa_kind = HL_CFA_RA_IN_REG;
-		rule.cfa_off = (__s32)((uint32_t)frame->depth << 8 | dwarf_number(frame->ra_plus_1 - 1u));
+		rule.cfa_off =
+			(__s32)((uint32_t)frame->depth << 8 | hl_frame_dwarf_number(frame->ra_plus_1 - 1u));
 	} else if (frame->has_below) {
 		rule.cfa_kind = HL_CFA_RBP;
 		rule.cfa_off = frame->below;

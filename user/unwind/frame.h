@@ -26,6 +26,16 @@ struct hl_frame {
 	uint8_t is_first;   /* nobody called: there is no return address */
 	uint8_t is_cloned;  /* clone has returned, perhaps in the new thread, on a stack of its own */
 	uint8_t is_ending;  /* the thread has unmapped its stack, and will exit */
+	struct hl_realigned {
+		uint8_t cfa_plus_1; /* the CFA is in register cfa_plus_1 - 1; 0: in none */
+		uint8_t is_on;      /* neither rsp nor rbp tells the CFA: what follows counts */
+		uint8_t has_gap, has_slot;
+		uint8_t saved; /* the caller's rbp is at 1: rsp + saved_at, 2: rbp + saved_at; 0: it was not saved */
+		uint8_t reserved[3];
+		int32_t gap;  /* rbp - rsp, if has_gap */
+		int32_t slot; /* the CFA is at rbp + slot, if has_slot */
+		int32_t saved_at;
+	} realigned; /* user/unwind/realigned.c */
 };
 
 enum hl_frame_step {
@@ -51,5 +61,13 @@ bool hl_frame_meet(struct hl_frame *frame, const struct hl_frame *other);
 bool hl_frame_is_bare(const struct hl_frame *frame);
 
 struct hl_unwind_rule hl_frame_rule(const struct hl_frame *frame);
+
+/* DWARF's number of a general register. */
+unsigned int hl_frame_dwarf_number(unsigned int reg);
+
+/* These do the same in functions that have realigned their stack. */
+enum hl_frame_step hl_realigned_step(struct hl_frame *frame, const struct hl_flow *flow);
+bool hl_realigned_meet(struct hl_frame *frame, const struct hl_frame *other);
+struct hl_unwind_rule hl_realigned_rule(const struct hl_frame *frame);
 
 #endif
