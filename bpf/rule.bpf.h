@@ -10,9 +10,10 @@
 #include "table.bpf.h"
 #include "task.bpf.h"
 
-#define START_BYTES       64           /* of stack that _start uses before it calls */
-#define MAX_FRAME_BYTES   (8ULL << 20) /* a frame pointer further from the stack pointer is none */
-#define MAX_STACK_BYTES   (1ULL << 30) /* of one frame by a table: alloca and large arrays are legal */
+#define START_BYTES       64            /* of stack that _start uses before it calls */
+#define MAIN_STACK_BYTES  (64ULL << 20) /* below its start the kernel maps nothing else for twice as much */
+#define MAX_FRAME_BYTES   (8ULL << 20)  /* a frame pointer further from the stack pointer is none */
+#define MAX_STACK_BYTES   (1ULL << 30)  /* of one frame by a table: alloca and large arrays are legal */
 #define USER_CS_32        0x23
 #define USER_ADDRESS_BITS 56 /* with five levels of page tables; 47 with four */
 #define NO_CHUNK          1  /* no address of a chunk */
@@ -73,6 +74,20 @@ static __always_inline enum hl_walk_end lacking_table(const struct scratch *s)
 static __always_inline bool is_at_start(const struct scratch *s)
 {
 	return s->owner.start_stack + START_BYTES - s->sp < 2 * START_BYTES;
+}
+
+/*
+ * Whether the frame in the scratch, whose return address was found to be zero, may be the first of its stack. A wrong
+ * table finds zeros, too. A program's first stack begins where the kernel says; others do where the frame pointer is
+ * zero as well, as the psABI wants it, or with what makes threads. By frame pointer, @by_table is false.
+ */
+static __always_inline bool may_be_first(const struct scratch *s, bool by_table)
+{
+	if (is_at_start(s))
+		return true;
+	if (s->owner.start_stack - s->sp < MAIN_STACK_BYTES)
+		return false;
+	return !by_table || s->bp == 0 || s->rule.cfa_kind == HL_CFA_THREAD;
 }
 
 /*

@@ -116,7 +116,7 @@ __noinline int test_caller(struct scratch *s, __u32 by_table)
 static __always_inline bool go_to_caller(struct scratch *s, bool by_table)
 {
 	if (s->caller == 0)
-		return stop_walk(s, HL_WALK_COMPLETE);
+		return stop_walk(s, may_be_first(s, s->has_rule) ? HL_WALK_COMPLETE : HL_WALK_NO_MAPPING);
 	s->ip = s->caller - 1;
 	if (mapping_at(s, s->ip) != MAPPING_NONE && recall_caller(s))
 		return false;

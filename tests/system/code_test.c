@@ -259,6 +259,11 @@ HL_TEST(frame_pointer_that_is_lost)
 	check_borrowed("register", "^borrowed;\\[unwind: bad frame\\];caller;with_register;work;");
 }
 
+HL_TEST(return_address_of_zero_that_is_none)
+{
+	check_borrowed("lie", "^borrowed;\\[unwind: no mapping\\];with_lie;work;");
+}
+
 /* Without the program's own walk, the kernel passes on what it finds there. */
 HL_TEST(frame_of_zeros_in_the_kernels_walk)
 {

@@ -101,6 +101,9 @@ HL_TEST(go_is_called_on_another_stack)
 
 HL_TEST(a_thread_of_go_begins_in_assembly)
 {
+	/* runtime.clone */
+	CHECK_STR(table_of_code("90 90 41 ff d4 bf 6f 00 00 00 b8 3c 00 00 00 0f 05 eb f4", true, true),
+		  "0 rsp+32 fp=cfa-16; 10 none; 100 rsp+8; 102 stop; 111 rsp+8; 200 none");
 	CHECK_STR(table_of_code("53 55 41 54 41 55 41 56 41 57 48 89 fb 48 89 d7 ff d6 ff d3 "
 				"41 5f 41 5e 41 5d 41 5c 5d 5b c3",
 				true, false),

@@ -4,6 +4,7 @@
  *   stack      it is on another stack, and %rbp keeps the place on the old one
  *   register   its caller's %rbp is where no walker finds it, as its call frame information says; %rbp points at
  *              what looks like a frame, of a function that never runs; zeros: at a frame of zeros
+ *   lie        its call frame information is wrong, and leads to a zero as the return address
  */
 #include "work.h"
 
@@ -22,6 +23,7 @@ OWN_FRAME void work(void)
 
 void on_stack(void *top);
 void with_register(void *frame);
+void with_lie(void);
 extern const char behind_call[];
 
 __asm__(".text\n"
@@ -57,6 +59,15 @@ __asm__(".text\n"
 	"	ret\n"
 	".cfi_endproc\n"
 	".size with_register, . - with_register\n"
+	".type with_lie, @function\n"
+	"with_lie:\n"
+	".cfi_startproc\n"
+	"	push $0\n"
+	"	call work\n"
+	"	pop %rax\n"
+	"	ret\n"
+	".cfi_endproc\n"
+	".size with_lie, . - with_lie\n"
 	".type never_runs, @function\n"
 	"never_runs:\n"
 	".cfi_startproc\n"
@@ -75,6 +86,8 @@ OWN_FRAME static void caller(const char *mode)
 
 	if (strcmp(mode, "stack") == 0)
 		on_stack(stack + sizeof(stack));
+	else if (strcmp(mode, "lie") == 0)
+		with_lie();
 	else
 		with_register(strcmp(mode, "zeros") == 0 ? zeros : frame);
 	AFTER_CALL();

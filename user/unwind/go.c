@@ -43,6 +43,9 @@
  * And crosscall1 (crosscall_amd64 before Go 1.20), in which the runtime's threads begin, is written in assembly of
  * another compiler and has no call frame information at all: it saves six registers, calls, and restores them.
  *
+ * Others begin in runtime.clone, on a stack that holds nothing above the call in it, which never returns: an exit
+ * stands behind.
+ *
  * In position-independent code their offset is put into %rcx before the thread's variables are read.
  */
 
@@ -64,6 +67,9 @@ static const uint8_t set_sp_g0[] = { 0x48, 0x8b, 0x66, 0x38 };
 static const uint8_t to_goroutine[] = { 0x48, 0x29, 0xe0, 0x48, 0x29, 0xc7, 0x48, 0x89, 0xfc };
 static const uint8_t save_six[] = { 0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57 };
 static const uint8_t restore_six[] = { 0x41, 0x5f, 0x41, 0x5e, 0x41, 0x5d, 0x41, 0x5c, 0x5d, 0x5b, 0xc3 };
+
+static const uint8_t call_then_exit[] = { 0x41, 0xff, 0xd4, 0xbf, 0x6f, 0,    0,   0,
+					  0xb8, 0x3c, 0,    0,    0,    0x0f, 0x05 };
 
 /* Code that was read, a part of a range; @start is the offset of its first byte. */
 struct window {
@@ -213,6 +219,7 @@ static int add_crosscall(struct found *f, const struct window *w, size_t start)
 /* Looks for all of them. */
 static int search(struct found *f, const struct window *w)
 {
+	static const struct hl_unwind_rule stop = { .cfa_kind = HL_CFA_STOP };
 	int r = 0;
 
 	for (size_t at = 0; at < w->len && r == 0; at++) {
@@ -229,6 +236,8 @@ static int search(struct found *f, const struct window *w)
 			r = add_callback(f, w, at);
 		} else if (w->bytes[at] == 0x53 && is_at(w, at, save_six, sizeof(save_six))) {
 			r = add_crosscall(f, w, at);
+		} else if (w->bytes[at] == 0x41 && is_at(w, at, call_then_exit, sizeof(call_then_exit))) {
+			r = add(f, w, at, at + sizeof(call_then_exit), stop);
 		}
 	}
 	return r;
