@@ -42,8 +42,8 @@ struct hl_cfi_fde {
 
 /*
  * Loads what the file has of @kind. .eh_frame is found by PT_GNU_EH_FRAME, since that is what unwinders in
- * the program use; by its section only without, or where nothing is that it says. .debug_frame may be compressed. -ENODATA: the file has none;
- * else as hl_elf_load() and hl_elf_inflate().
+ * the program use; by its section only without, or where nothing is that it says. .debug_frame may be
+ * compressed. -ENODATA: the file has none; else as hl_elf_load() and hl_elf_inflate().
  */
 int hl_cfi_load(const struct hl_elf *elf, enum hl_cfi_kind kind, struct hl_cfi **ret, struct hl_err *err);
 void hl_cfi_free(struct hl_cfi *cfi);

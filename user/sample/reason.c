@@ -18,8 +18,9 @@ static const struct hl_reason walk_reasons[HL_WALK_MAX] = {
 		"the next frame lies in no executable mapping: the code in between keeps no frame pointer",
 		"Code without an unwind table (generated at run time, or assembly) is left by its frame pointer. "
 		"That register held something else here, and what it led to is no code: rather than invent a "
-		"caller, the walk ends. The instruction and the frames up to there are right. For JIT code, let the "
-		"runtime keep frame pointers (Java: -XX:+PreserveFramePointer).",
+		"caller, the walk ends. The instruction and the frames up to there are right. It is also the end where wrong "
+		"unwind information led to a zero that is no stack's start. For JIT code, let the runtime keep "
+		"frame pointers (Java: -XX:+PreserveFramePointer).",
 	},
 	[HL_WALK_NO_CALL] = {
 		"no call",
