@@ -106,6 +106,9 @@ HL_TEST_TIMEOUT(settings_are_read_again, 120)
 	CHECK(kill(agent, SIGHUP) == 0);
 	wait_for_frequency("other", 43);
 	must("flock -n %sstore/lock true", test_dir());
+	must("sqlite3 -readonly %sstore/*.db 'SELECT reason FROM gaps' | grep -qx 'the settings were read "
+	     "again'",
+	     test_dir());
 	must("! flock -n %sother/lock true", test_dir());
 	end_agent(agent);
 }

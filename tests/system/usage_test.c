@@ -63,6 +63,8 @@ HL_TEST(help_on_a_reason)
 	CHECK(strstr(output_of(&status, "%s help reasons", hotleaf()), "\ntable dropped\n"));
 	CHECK_INT(status, 0);
 	expect(2, "no reason \"no idea\"", "%s help no idea", hotleaf());
+	expect(2, "did you mean \"no table yet\"", "%s help 'no tabel yet'", hotleaf());
+	expect(2, "did you mean \"record\"", "%s help recrod", hotleaf());
 }
 
 HL_TEST(unwritable_output_is_known_before_sampling)

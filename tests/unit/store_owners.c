@@ -82,6 +82,7 @@ HL_TEST(samples_stand_where_the_reader_says)
 	CHECK_INT(stores_total(some), stores_total(all) - blue);
 	CHECK_INT(hl_profile_meta(hl_reading_profile(some))->filtered, blue);
 	CHECK(stores_has_note(some, "--where left out 0 and --exclude "));
+	CHECK_INT(hl_profile_meta(hl_reading_profile(some))->left_out, blue);
 	hl_reading_free(all);
 	hl_reading_free(some);
 }

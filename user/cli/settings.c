@@ -266,8 +266,12 @@ static int read_all(struct reader *r, const char *file, bool asked, struct hl_st
 	if (code)
 		return code;
 	code = read_file(r, file);
-	if (code == -ENOENT && !asked)
+	if (code == -ENOENT && !asked) {
+		/* Nothing went wrong: whoever fails without a sentence of its own must not have this one. */
+		if (r->err)
+			r->err->text[0] = '\0';
 		return 0;
+	}
 	hl_str_addf(said, "%s ", file);
 	return code;
 }

@@ -39,6 +39,7 @@ enum { DRAINS = 3 };
 /* What one run of the command holds. */
 struct run {
 	struct hl_plan *plan;
+	uint64_t ended_ns;      /* when the last session ended for new settings; 0: for something else */
 	struct hl_plan *before; /* gone back to where no session begins by the new one; NULL: none */
 	sigset_t signals;
 	struct hl_metrics *metrics;
@@ -308,6 +309,9 @@ static int run_session(struct run *run, struct hl_err *err)
 	int code, at_end;
 
 	run->renew = false;
+	if (run->ended_ns)
+		hl_store_gap(run->plan->store, run->ended_ns, hl_realtime_ns(), 0,
+			     "the settings were read again");
 	code = begin(run, err);
 	if (!code) {
 		run->stats = (struct hl_capture_stats){ 0 };
@@ -325,6 +329,7 @@ static int run_session(struct run *run, struct hl_err *err)
 		hl_metrics_set_sampling(run->metrics, true);
 		hl_metrics_publish(run->metrics);
 		code = sample(run, err);
+		run->ended_ns = run->renew ? hl_realtime_ns() : 0;
 		at_end = end(run, code ? NULL : err);
 		code = code ? code : at_end;
 	}

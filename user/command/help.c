@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "cli/parse.h"
 #include "command/command.h"
 #include "sample/reason.h"
 
@@ -21,6 +22,27 @@ static void print_reasons(void)
 		printf("%s%s\n", i ? "\n" : "", reason->name);
 		hl_help_text(reason->help, 4, stdout);
 	}
+}
+
+static const char *near_reason(const char *words)
+{
+	const struct hl_reason *reason;
+	const char *near = NULL;
+	unsigned int best = 100;
+
+	for (size_t i = 0; (reason = hl_reason_at(i)); i++)
+		if (hl_cli_is_near(words, reason->name, &best))
+			near = reason->name;
+	return near;
+}
+
+static int unknown_reason(const char *words, struct hl_err *err)
+{
+	const char *near = near_reason(words);
+
+	if (near)
+		return hl_usage(err, "there is no reason \"%.60s\"; did you mean \"%s\"?", words, near);
+	return hl_usage(err, "there is no reason \"%.60s\"; \"hotleaf help reasons\" lists them", words);
 }
 
 static int run(void *config, char **rest, struct hl_err *err)
@@ -52,9 +74,9 @@ static int run(void *config, char **rest, struct hl_err *err)
 		print_reason(reason);
 		return 0;
 	}
-	if (!rest[1])
+	if (!rest[1] && !strchr(rest[0], ' ') && !near_reason(words.data))
 		return hl_command_unknown(hl_commands, rest[0], err);
-	return hl_usage(err, "there is no reason \"%.60s\"; \"hotleaf help reasons\" lists them", words.data);
+	return unknown_reason(words.data, err);
 }
 
 const struct hl_command hl_command_help = {

@@ -60,7 +60,7 @@ static const struct hl_writer *writer_of(const char *path, const char *format)
 	return NULL;
 }
 
-/* The name is known only at the end; that it can be created is known now. */
+/* The name is known only at the end; that it can be created, in a folder that may be new, is known now. */
 static int add_timed(struct hl_outputs *outputs, const char *dir, const char *format, struct hl_err *err)
 {
 	struct named_output *item = &outputs->items[outputs->n];
@@ -68,6 +68,8 @@ static int add_timed(struct hl_outputs *outputs, const char *dir, const char *fo
 	item->writer = hl_writer_find(format ? format : "html");
 	if (!item->writer)
 		return unknown_format(NULL, format, err);
+	if (dir[0] && mkdir(dir, 0777) && errno != EEXIST)
+		return hl_err_errno(err, -errno, "cannot make the folder '%s'", dir);
 	if (access(dir[0] ? dir : ".", W_OK | X_OK))
 		return hl_err_errno(err, -errno, "cannot write to %s%s%s; give -o FILE",
 				    dir[0] ? "'" : "the current directory", dir, dir[0] ? "'" : "");

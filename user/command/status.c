@@ -164,7 +164,7 @@ static void print_text(const struct facts *f)
 
 	printf("%s: the last window ended %s, %.0f s ago; %" PRIu64 " Hz, windows of %.0f s\n", f->state,
 	       hl_time_text(f->last_ns, last), age_s(f), f->frequency, (double)f->length_ns / 1e9);
-	printf("last ten minutes: %" PRIu64 " samples seen, %" PRIu64 " lost", f->seen, f->lost);
+	printf("last ten minutes: %" PRIu64 " samples seen, %" PRIu64 " of them lost", f->seen, f->lost);
 	if (f->cpus_programs >= 0)
 		printf("; %.4f CPUs in the kernel programs", f->cpus_programs);
 	if (f->cpus_process >= 0)

@@ -102,6 +102,8 @@ struct hl_profile_meta {
 	uint64_t start_ns, end_ns; /* since the epoch */
 	/* Samples: due, run through our program, idle, not asked for. */
 	uint64_t expected, seen, idle, filtered;
+	/* Of these: whose cuts and notes were counted before they were left out, and are in @losses. */
+	uint64_t left_out;
 	double busy_cpus;     /* average number of CPUs that were not idle */
 	double cost_programs; /* CPUs used by the BPF programs, average; negative: not known */
 	double cost_process;  /* CPUs used by hotleaf itself, average; negative: not known */

@@ -170,10 +170,10 @@ static void say_all_losses(struct hl_str *out, struct hl_str *s, const struct hl
 {
 	const struct hl_profile_meta *meta = hl_profile_meta(profile);
 	uint64_t due = meta->expected > meta->seen ? meta->expected : meta->seen;
-	uint64_t shown;
+	uint64_t shown; /* and those left out, if the losses are theirs too */
 	uint32_t n;
 
-	shown = hl_profile_nodes(profile, &n)->total;
+	shown = hl_profile_nodes(profile, &n)->total + meta->left_out;
 	if (!say_losses(out, s, meta, HL_LOSS_LOST, due, columns)) {
 		hl_str_clear(s);
 		hl_str_adds(s, "none");

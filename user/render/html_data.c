@@ -187,6 +187,7 @@ static void add_meta(struct hl_str *out, struct table *table, const struct hl_pr
 	add_varint(out, meta->seen);
 	add_varint(out, meta->idle);
 	add_varint(out, meta->filtered);
+	add_varint(out, meta->left_out);
 	add_cpus(out, meta->busy_cpus);
 	add_cpus(out, meta->cost_programs);
 	add_cpus(out, meta->cost_process);

@@ -16,25 +16,32 @@ enum { PAGE_COLUMNS = 110, DEFAULT_ROWS = 30, SORTED_ROWS = 100 };
 
 /* What is known of a frame, summed over all stacks. */
 struct sum {
-	uint64_t self;     /* of a function: its instructions included */
-	uint64_t total;    /* a stack in which the function recurs counts once */
-	uint64_t leaves;   /* of a function: samples of its instructions */
-	uint64_t few;      /* of those: of instructions with few samples each … */
-	uint32_t n_few;    /* … and how many of them there are */
-	uint32_t open;     /* the end of the outermost node of this function that is being walked */
-	uint32_t function; /* of an instruction: the frame above it */
-	const struct hl_frame *holder; /* of an instruction: the function that its offset is in */
+	uint64_t self;   /* of a function: its instructions included */
+	uint64_t total;  /* a stack in which the function recurs counts once */
+	uint64_t leaves; /* of a function: samples of its instructions */
+	uint64_t few;    /* of those: of instructions with few samples each … */
+	uint32_t n_few;  /* … and how many of them there are */
+	uint32_t open;   /* the end of the outermost node of this function that is being walked */
+};
+
+/* An instruction in a function: files of the same code may know different names for it, as when one is stripped. */
+struct hit {
+	uint32_t frame, function;      /* the instruction, the frame above it */
+	const struct hl_frame *holder; /* the function that its offset is in */
+	uint64_t total;
 };
 
 struct row {
 	uint64_t first, second; /* sorted by, largest first */
-	uint32_t frame;
-	bool few; /* stands for the instructions of function @frame that have few samples */
+	uint32_t frame;         /* of instructions: the number of the hit */
+	bool few;               /* stands for the instructions of function @frame that have few samples */
 };
 
 struct report {
 	const struct hl_profile *profile;
 	struct sum *sums; /* a frame each */
+	struct hit *hits;
+	size_t n_hits;
 	struct row *rows;
 	size_t n_rows;
 	uint64_t all, classes[HL_N_INSN_CLASSES];
@@ -81,11 +88,34 @@ static void sum_node(struct report *r, const struct hl_node *nodes, uint32_t i)
 		return;
 	above->self += node->total;
 	above->leaves += node->total;
-	if (!sum->holder) {
-		sum->function = function;
-		sum->holder = hl_render_holder(r->profile, i);
-	}
+	r->hits[r->n_hits++] =
+		(struct hit){ node->frame, function, hl_render_holder(r->profile, i), node->total };
 	r->classes[hl_render_class(frame_of(r, node->frame))] += node->total;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct hit *x = a, *y = b;
+
+	if (x->frame != y->frame)
+		return x->frame < y->frame ? -1 : 1;
+	return (x->function > y->function) - (x->function < y->function);
+}
+
+/* Makes one of the hits of an instruction in a function, below whatever callers. */
+static void merge_hits(struct report *r)
+{
+	size_t n = 0;
+
+	if (r->n_hits)
+		qsort(r->hits, r->n_hits, sizeof(*r->hits), by_place);
+	for (size_t i = 0; i < r->n_hits; i++) {
+		if (n && by_place(&r->hits[n - 1], &r->hits[i]) == 0)
+			r->hits[n - 1].total += r->hits[i].total;
+		else
+			r->hits[n++] = r->hits[i];
+	}
+	r->n_hits = n;
 }
 
 static int by_samples(const void *a, const void *b)
@@ -120,16 +150,14 @@ static void list_functions(struct report *r, bool by_total)
 static void list_instructions(struct report *r)
 {
 	r->n_rows = 0;
-	for (uint32_t f = 0; f < hl_profile_n_frames(r->profile); f++) {
-		struct sum *sum = &r->sums[f], *function = &r->sums[sum->function];
+	for (size_t i = 0; i < r->n_hits; i++) {
+		const struct hit *hit = &r->hits[i];
 
-		if (!is_insn(r, f))
-			continue;
-		if (sum->total >= HL_RENDER_FEW) {
-			add_row(r, (struct row){ sum->total, 0, f, false });
+		if (hit->total >= HL_RENDER_FEW) {
+			add_row(r, (struct row){ hit->total, 0, (uint32_t)i, false });
 		} else {
-			function->few += sum->total;
-			function->n_few++;
+			r->sums[hit->function].few += hit->total;
+			r->sums[hit->function].n_few++;
 		}
 	}
 	for (uint32_t f = 0; f < hl_profile_n_frames(r->profile); f++)
@@ -182,31 +210,32 @@ static int function_row(const struct report *r, const struct row *row, struct hl
 /* "parse_header+0x4d"; "skip_[i] at parse_header+0x4d" where skip was inlined. */
 static int place_cell(const struct report *r, const struct row *row, struct hl_table *table)
 {
-	const struct sum *sum = &r->sums[row->frame];
-	const struct hl_frame *function = frame_of(r, row->few ? row->frame : sum->function);
+	const struct hit *hit = &r->hits[row->few ? 0 : row->frame];
+	const struct hl_frame *function = frame_of(r, row->few ? row->frame : hit->function);
 
 	hl_render_name(&table->text, function);
 	hl_str_adds(&table->text, hl_render_suffix(function));
 	if (row->few)
 		return hl_table_end_cell(table);
-	if (sum->holder != function) {
+	if (hit->holder != function) {
 		hl_str_adds(&table->text, " at ");
-		hl_render_name(&table->text, sum->holder);
+		hl_render_name(&table->text, hit->holder);
 	}
-	hl_str_addf(&table->text, "+0x%" PRIx64, frame_of(r, row->frame)->offset);
+	hl_str_addf(&table->text, "+0x%" PRIx64, frame_of(r, hit->frame)->offset);
 	return hl_table_end_cell(table);
 }
 
 static int instruction_row(const struct report *r, const struct row *row, struct hl_table *table)
 {
-	const struct hl_frame *frame = frame_of(r, row->frame);
-	const struct sum *sum = &r->sums[row->frame];
+	const struct hit *hit = row->few ? NULL : &r->hits[row->frame];
+	const struct hl_frame *frame = frame_of(r, hit ? hit->frame : row->frame);
+	const struct sum *function = &r->sums[hit ? hit->function : row->frame];
 	int err = count_cell(table, row->first);
 
 	if (!err)
 		err = share_cell(table, row->first, r->all);
 	if (!err)
-		err = share_cell(table, row->first, row->few ? sum->leaves : r->sums[sum->function].leaves);
+		err = share_cell(table, row->first, function->leaves);
 	if (!err)
 		err = module_cell(table, frame);
 	if (!err)
@@ -214,7 +243,7 @@ static int instruction_row(const struct report *r, const struct row *row, struct
 	if (err)
 		return err;
 	if (row->few)
-		hl_render_more(&table->text, sum->n_few);
+		hl_render_more(&table->text, function->n_few);
 	else
 		hl_render_name(&table->text, frame);
 	return hl_table_end_cell(table);
@@ -332,14 +361,19 @@ static int write_txt(const struct hl_profile *profile, const struct hl_render_op
 	uint32_t n, i;
 	const struct hl_node *nodes = hl_profile_nodes(profile, &n);
 	_cleanup_free_ struct sum *sums = calloc(n_frames, sizeof(*sums));
-	_cleanup_free_ struct row *rows = calloc(n_frames, 2 * sizeof(*rows));
-	struct report r = {
-		.profile = profile, .sums = sums, .rows = rows, .out = out, .all = nodes[0].total
-	};
-	int code = sums && rows ? 0 : -ENOMEM;
+	_cleanup_free_ struct hit *hits = calloc((size_t)n + 1, sizeof(*hits));
+	_cleanup_free_ struct row *rows = calloc((size_t)n_frames + n + 1, sizeof(*rows));
+	struct report r = { .profile = profile,
+			    .sums = sums,
+			    .hits = hits,
+			    .rows = rows,
+			    .out = out,
+			    .all = nodes[0].total };
+	int code = sums && hits && rows ? 0 : -ENOMEM;
 
 	for (i = 1; i < n && !code; i++)
 		sum_node(&r, nodes, i);
+	merge_hits(&r);
 	if (!code)
 		code = write_header(&r, options);
 	if (!code && sorting && sorting->n)

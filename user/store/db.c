@@ -127,7 +127,11 @@ int hl_db_check(struct hl_db *db, bool all, struct hl_err *err)
 	if (code < 0)
 		return code;
 	said = hl_query_bytes(query, 0, &len);
-	return strcmp(said, "ok") == 0 ? 0 : hl_err_set(err, -EBADMSG, "'%s': %s", db->path, said);
+	if (strcmp(said, "ok") == 0)
+		return 0;
+	/* "*** in database main ***", and on the next line what is wrong. */
+	said = strchr(said, '\n') ? strchr(said, '\n') + 1 : said;
+	return hl_err_set(err, -EBADMSG, "'%s' is damaged: %.*s", db->path, (int)strcspn(said, "\n"), said);
 }
 
 int hl_query_new(struct hl_db *db, const char *sql, struct hl_query **ret, struct hl_err *err)

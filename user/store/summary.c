@@ -66,7 +66,8 @@ uint64_t hl_summary_windows(const struct hl_summary *s)
 
 uint64_t hl_summary_last_ns(const struct hl_summary *s, uint64_t *ret_length_ns)
 {
-	*ret_length_ns = s->last.end_ns - s->last.start_ns;
+	/* One that began or ended with the agent is shorter than its windows are. */
+	*ret_length_ns = s->n_hosts ? s->hosts[s->last.host].window_ns : 0;
 	return s->last.end_ns;
 }
 
@@ -390,10 +391,12 @@ static int say_left_out(struct hl_summary *s, struct hl_err *err)
 	struct hl_err note;
 
 	s->meta.filtered += out->not_asked + out->excluded;
+	s->meta.left_out = out->not_asked + out->excluded;
 	if (!(out->not_asked + out->excluded))
 		return 0;
 	(void)hl_err_set(&note, 0,
-			 "of the samples not asked for, --where left out %" PRIu64 " and --exclude %" PRIu64,
+			 "of the samples not asked for, --where left out %" PRIu64 " and --exclude %" PRIu64
+			 "; what is lost, cut and noted is of the whole host, with them",
 			 out->not_asked, out->excluded);
 	return add_note(s, note.text, err);
 }

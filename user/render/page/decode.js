@@ -69,7 +69,7 @@ function readHeader(r, strings) {
   meta.cpus = r.number();
   meta.start = time();
   meta.end = time();
-  for (const key of ['expected', 'seen', 'idle', 'filtered']) meta[key] = r.number();
+  for (const key of ['expected', 'seen', 'idle', 'filtered', 'leftOut']) meta[key] = r.number();
   for (const key of ['busy', 'costPrograms', 'costProcess']) meta[key] = maybe();
   meta.losses = Array.from({ length: r.number() }, () => ({
     name: string(),
