@@ -81,7 +81,7 @@ extern const char *const hl_recording_syntaxes[];
 	HL_HEADING("Limits"),  \
 	{ "max-depth", 0, HL_UINT(config, recording.max_depth), .min = 1, .max = HL_MAX_FRAMES,  \
 	  .default_text = "255", .metavar = "N",  \
-	  .help = "user frames of a stack; deeper ones are cut and counted" },  \
+	  .help = "callers in a user stack, 512 at most; what is deeper is cut and counted" },  \
 	{ "map-samples", 0, HL_UINT(config, recording.map_samples), .max = 2 << 20, .metavar = "N",  \
 	  .help = "distinct samples a second; without it by CPUs and frequency" },  \
 	{ "map-stacks", 0, HL_UINT(config, recording.map_stacks), .max = 2 << 20, .metavar = "N",  \
