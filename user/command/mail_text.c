@@ -110,11 +110,16 @@ static void say_head(const struct hl_mail_facts *f, struct hl_str *out, struct h
 	(void)hl_time_text(q->since_ns, from);
 	hl_str_addf(line, "%s, %s to %s", meta->host ? meta->host : "", from, hl_time_text(q->until_ns, to));
 	put(out, line);
-	if (f->before)
+	if (f->before) {
+		const struct hl_profile_meta *then = hl_profile_meta(f->before);
+
 		hl_str_addf(line, "compared with %s to %s", hl_time_text(f->before_ns, before), from);
-	else
+		if (then->n_notes && strstr(then->notes[0], " missing: "))
+			hl_str_addf(line, ", %s", then->notes[0]);
+	} else {
 		hl_str_addf(line, "nothing to compare with: there are no samples from %s to %s",
 			    hl_time_text(f->before_ns, before), from);
+	}
 	put(out, line);
 	put(out, line);
 	hl_str_addf(line, "coverage  %s", meta->n_notes ? meta->notes[0] : "not known");
