@@ -278,3 +278,38 @@ HL_TEST(requests_that_lie_are_refused_by_the_server)
 	CHECK_INT(reply.status, -EOPNOTSUPP);
 	hl_symd_server_free(server);
 }
+
+/* A debug file of the right build, with its symbols or cut off before them. */
+static int write_build(bool has_symbols)
+{
+	struct elfwriter w;
+	unsigned int text;
+	int fd;
+
+	ew_init(&w, true);
+	text = ew_code(&w, ".text", 0x1000, 0x401000, 0x1000);
+	if (has_symbols)
+		(void)ew_symbol(&w, EW_SYMTAB, "name", STB_GLOBAL, STT_FUNC, text, 0x401000, 0x20);
+	ew_segment(&w, PT_NOTE, PF_R, 0x3000, 0x3000, ew_build_id(&w, 0x3000, "0123456789", 10));
+	ew_finish(&w);
+	fd = ew_file(w.bytes, w.len);
+	ew_done(&w);
+	return fd;
+}
+
+HL_TEST(a_debug_file_without_symbols_stands_in_no_ones_way)
+{
+	struct liar liar;
+	struct hl_symd *symd = new_lying_symd(&liar);
+	int bare = write_build(false), full = write_build(true);
+	struct hl_symd_file file;
+
+	CHECK(symd);
+	CHECK_INT(hl_symd_add_file(symd, 1, bare, &file, NULL), 0);
+	CHECK_INT(hl_symd_add_debug(symd, 1, bare, NULL), -ENOEXEC);
+	CHECK_INT(hl_symd_add_debug(symd, 1, full, NULL), 0);
+	hl_symd_free(symd);
+	hl_symd_server_free(liar.server);
+	close(bare);
+	close(full);
+}

@@ -207,6 +207,9 @@ int hl_symd_files_add_debug(struct hl_symd_files *files, uint32_t number, int fd
 		r = hl_elf_need_headers(known->elf, err);
 	if (r == 0)
 		r = hl_symd_match_debug(known->elf, debug, err);
+	/* One that was cut off or stripped says nothing, and must not stand in the way of one that does. */
+	if (r == 0 && !hl_elf_section_typed(debug, SHT_SYMTAB) && !hl_elf_section_named(debug, ".debug_info"))
+		r = hl_err_set(err, -ENOEXEC, "'%s' has no symbols", hl_elf_name(debug));
 	if (r == 0)
 		r = hl_symbols_new_with(known->elf, debug, hl_unwind_functions, &symbols, err);
 	if (r < 0)
