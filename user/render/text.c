@@ -7,11 +7,16 @@
 #define ELLIPSIS    "\xe2\x80\xa6"
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-/* Marks that change the direction of the text after them (Unicode 15, UAX 9, tables 1 and 2). */
-static bool turns_text(uint32_t cp)
+/*
+ * Marks that change the direction of the text after them (Unicode 15, UAX 9, tables 1 and 2), the separators of
+ * lines and paragraphs, at which readers of lines break, and what is blank or nothing to the eye: spaces that are
+ * no ' ', the zero-width ones, the soft hyphen.
+ */
+static bool deceives(uint32_t cp)
 {
-	return cp == 0x61c || cp == 0x200e || cp == 0x200f || (cp >= 0x202a && cp <= 0x202e) ||
-	       (cp >= 0x2066 && cp <= 0x2069);
+	return cp == 0x61c || (cp >= 0x2000 && cp <= 0x200f) || (cp >= 0x2028 && cp <= 0x202f) ||
+	       (cp >= 0x205f && cp <= 0x206f) || cp == 0xa0 || cp == 0xad || cp == 0x1680 || cp == 0x3000 ||
+	       cp == 0xfeff;
 }
 
 /* Appends the character at @text; returns how many bytes it took. */
@@ -20,7 +25,7 @@ static size_t add_clean_char(struct hl_str *out, const char *text, size_t len)
 	uint32_t cp = 0;
 	size_t n = hl_utf8_decode(text, len, &cp);
 
-	if (n && turns_text(cp))
+	if (n && deceives(cp))
 		hl_str_addf(out, "\\u%04" PRIx32, cp);
 	else if (n && (cp == 0xfffe || cp == 0xffff))
 		hl_str_adds(out, REPLACEMENT);

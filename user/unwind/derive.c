@@ -268,19 +268,34 @@ static int read_symbols(struct hl_derived *d)
 
 /* ---- following ---- */
 
-static uint32_t size_of(const struct hl_derived *d, uint32_t at)
+/* The last symbol that begins at @at or before; NULL: none does. */
+static const struct symbol *symbol_before(const struct hl_derived *d, uint32_t at)
 {
-	struct symbol key = { .at = at };
 	size_t low = 0, high = d->n_symbols, mid;
 
 	while (low < high) {
 		mid = low + (high - low) / 2;
-		if (d->symbols[mid].at < key.at)
+		if (d->symbols[mid].at <= at)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return low < d->n_symbols && d->symbols[low].at == at ? d->symbols[low].size : 0;
+	return low ? &d->symbols[low - 1] : NULL;
+}
+
+static uint32_t size_of(const struct hl_derived *d, uint32_t at)
+{
+	const struct symbol *symbol = symbol_before(d, at);
+
+	return symbol && symbol->at == at ? symbol->size : 0;
+}
+
+/* What nothing has led to inside of a named function is its data, and no function. */
+static bool is_named(const struct hl_derived *d, uint32_t at)
+{
+	const struct symbol *symbol = symbol_before(d, at);
+
+	return symbol && at - symbol->at < symbol->size;
 }
 
 /* Follows what the functions that were followed call, and what they take the addresses of. */
@@ -332,12 +347,12 @@ static int guess_stretch(struct hl_derived *d, const struct hl_stretch *s, int64
 	int r = 0;
 
 	while (at < end && r == 0 && *credit > 0 && !s->is_foreign) {
-		if (p->marks[at] != HL_MARK_UNSEEN) {
+		if (p->marks[at] != HL_MARK_UNSEEN || is_named(d, at)) {
 			at++;
 			continue;
 		}
 		at = hl_code_filling(p->code, at, end);
-		if (at == end || p->marks[at] != HL_MARK_UNSEEN)
+		if (at == end || p->marks[at] != HL_MARK_UNSEEN || is_named(d, at))
 			continue;
 		before = p->budget;
 		r = hl_paths_follow(p, at, 0, HL_GUESSED);
