@@ -295,12 +295,13 @@ static int sample(struct run *run, struct hl_err *err)
 	return code;
 }
 
-/* The last window is kept, also where a drain failed. */
+/* The last window is kept, also where a drain failed. It ends where sampling does: what follows may take long. */
 static int end(struct run *run, struct hl_err *err)
 {
+	uint64_t end_ns = hl_monotonic_ns();
 	int code = hl_session_stop(run->session, &run->open.window, err);
 
-	close_window(run, hl_align_end(&run->align, hl_monotonic_ns()));
+	close_window(run, hl_align_end(&run->align, end_ns));
 	return code;
 }
 
