@@ -36,7 +36,7 @@ void hl_render_relative(struct hl_str *out, const struct hl_change *change)
 	double before = change->value[HL_BEFORE], share = before > 0 ? 100 * change->delta / before : 0;
 
 	if (!change->count[HL_BEFORE]) {
-		hl_str_adds(out, change->count[HL_AFTER] ? "new" : "");
+		hl_str_adds(out, change->count[HL_AFTER] ? "new" : "in neither");
 		return;
 	}
 	if (!change->count[HL_AFTER]) {
