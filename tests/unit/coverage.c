@@ -64,3 +64,17 @@ HL_TEST(a_gap_that_was_noted_is_said)
 	check_said(&c, 3, 20,
 		   "1 window, 7 s missing: 2024-02-28T12:00:03Z to 2024-02-28T12:00:10Z (disabled)");
 }
+
+HL_TEST(a_store_that_is_given_twice)
+{
+	struct hl_coverage c = { 0 };
+
+	for (unsigned int turn = 0; turn < 2; turn++) {
+		add(&c, 0, 10);
+		add(&c, 10, 20);
+	}
+	check_said(&c, 0, 20,
+		   "4 windows, none missing; 2 windows of a time that others have too, whose samples COUNT "
+		   "TWICE: "
+		   "leave out the store that is given twice, or is a copy");
+}

@@ -266,6 +266,11 @@ static const struct hl_reason marks[] = {
 	  "DOTNET_PerfMapEnabled=1); see \"Generated code\" in the README." },
 	{ "no container", "the process is in none",
 	  "The same for [no pod], [no namespace], [no workload], [no image], [no runtime] and [no unit]." },
+	{ "not stored", "the agent could not write them: the list of what is missing says when and why",
+	  "The disk was full, the store could not be written, or writing was too slow for what is sampled "
+	  "(\"the store was too slow\"). They were taken, and are lost. `hotleaf status` says whether it "
+	  "still is so; "
+	  "windows are written again by themselves once there is room." },
 	{ "unknown container", "its cgroup was gone before it was read",
 	  "Counted as \"without a cgroup\". The same for [unknown pod] and so on." },
 };

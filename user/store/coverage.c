@@ -106,7 +106,7 @@ void hl_coverage_say(struct hl_coverage *coverage, uint32_t host, uint64_t since
 		     uint64_t open_ns, struct hl_str *out)
 {
 	struct missing missing = { 0 };
-	uint64_t at = since_ns, windows = 0;
+	uint64_t at = since_ns, windows = 0, doubled = 0;
 
 	if (coverage->n_spans)
 		qsort(coverage->spans, coverage->n_spans, sizeof(*coverage->spans), compare_spans);
@@ -119,6 +119,7 @@ void hl_coverage_say(struct hl_coverage *coverage, uint32_t host, uint64_t since
 			add_before(coverage, &missing, since_ns, span);
 		else if (span->start_ns > at)
 			add_missing(coverage, &missing, at, span->start_ns, did_not_run);
+		doubled += windows && at > span->start_ns + TOLERANCE_NS;
 		windows++;
 		if (span->end_ns > at)
 			at = span->end_ns;
@@ -134,6 +135,12 @@ void hl_coverage_say(struct hl_coverage *coverage, uint32_t host, uint64_t since
 		hl_str_add(out, missing.text.data, missing.text.len);
 	if (missing.n > MAX_SAID)
 		hl_str_addf(out, " and %zu more", missing.n - MAX_SAID);
+	if (doubled)
+		hl_str_addf(out,
+			    "; %" PRIu64
+			    " window%s of a time that others have too, whose samples COUNT TWICE: "
+			    "leave out the store that is given twice, or is a copy",
+			    doubled, doubled == 1 ? "" : "s");
 	out->failed |= missing.text.failed;
 	hl_str_done(&missing.text);
 }

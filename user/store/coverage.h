@@ -28,7 +28,7 @@ void hl_coverage_done(struct hl_coverage *coverage);
 
 /*
  * Says on @out how many windows of host @host there are in the range and what is missing: "360 windows, none
- * missing". @open_ns: so much may still be lacking at the end, as its window is not over. Sorts the spans.
+ * missing", and how many cover time that others cover too, as where a store is given twice. @open_ns: so much may still be lacking at the end, as its window is not over. Sorts the spans.
  */
 void hl_coverage_say(struct hl_coverage *coverage, uint32_t host, uint64_t since_ns, uint64_t until_ns,
 		     uint64_t open_ns, struct hl_str *out);

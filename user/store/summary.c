@@ -12,6 +12,9 @@
 #include "store/coverage.h"
 #include "store/day_reader.h"
 
+/* So much may lack at the end of a range that ends now. */
+#define OPEN_NS (UINT64_C(30) * 1000000000)
+
 enum { MAX_HOSTS = 1 << 16, MAX_NOTES = 64, MAX_LOSSES = 1 << 12 };
 
 /* What one host's windows sum up to. */
@@ -369,7 +372,8 @@ static int say_coverage(struct hl_summary *s, struct hl_err *err)
 
 	for (uint32_t i = 0; i < s->n_hosts; i++) {
 		const struct host *host = &s->hosts[i];
-		uint64_t open_ns = 2 * host->window_ns;
+		/* A busy host's agent writes its windows late. */
+		uint64_t open_ns = 2 * host->window_ns > OPEN_NS ? 2 * host->window_ns : OPEN_NS;
 
 		hl_str_addf(&text, "%s%s%s", i ? "; " : "", s->n_hosts > 1 ? host->name : "",
 			    s->n_hosts > 1 ? ": " : "");
