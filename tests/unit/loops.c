@@ -29,6 +29,7 @@ static struct hl_listing listing_of(const uint8_t *code, size_t len)
 		l.rows[l.n++] = (struct hl_listing_row){
 			.address = at,
 			.length = insn.length,
+			.filler = hl_text_is_filler(insn.text, strlen(insn.text)),
 			.target = insn.target,
 			.flow = (uint8_t)hl_flow_of(insn.text, strlen(insn.text), insn.has_target),
 		};
@@ -87,6 +88,64 @@ CODE(endless, "nop\n 1: jmp 1b\n")
 CODE(calls, "1: call 1b\n ret\n")
 /* The part behind a return is reached by a landing pad alone; its loop counts. */
 CODE(behind_return, "ret\n 1: dec %eax\n jne 1b\n ret\n")
+
+/* gcc -O2: entered by a jump into the middle, back to the header by falling through, a gap before that. */
+CODE(rotated, "jmp 2f\n .nops 5\n 1: inc %eax\n cmp %eax,%ecx\n je 3f\n"
+	      "2: test %edx,%eax\n jne 1b\n nop\n jmp 1b\n 3: ret\n")
+CODE(rotated_nested,
+     "jmp 2f\n .nops 8\n 1: inc %eax\n cmp %eax,%ecx\n je 5f\n"
+     "2: jmp 4f\n data16 nop\n 3: dec %edx\n je 1b\n 4: test %edx,%eax\n jne 3b\n jmp 1b\n 5: ret\n")
+/* The same behind a switch, whose cases enter it; and filled as in code for old processors. */
+CODE(rotated_case, "jmp *%rax\n jmp 2f\n .byte 0x48,0x8d,0xb6,0,0,0,0\n 1: inc %eax\n je 3f\n"
+		   "2: test %edx,%eax\n jmp 1b\n 3: ret\n")
+/* A loop that is entered by a later case only. */
+CODE(later_case, "jmp *%rax\n 1: inc %eax\n je 3f\n 2: test %edx,%eax\n jmp 1b\n 3: ret\n nop\n jmp 2b\n")
+/* Code that an exception alone reaches goes on in the loop that it came from. */
+CODE(landing_pad, "1: dec %eax\n 2: dec %ecx\n jne 1b\n ret\n mov %eax,%edi\n jmp 2b\n")
+CODE(landing_loop, "1: dec %eax\n 2: dec %ecx\n jne 1b\n ret\n 3: dec %edi\n je 3b\n jmp 2b\n")
+
+HL_TEST(rotated_loops)
+{
+	CHECK_STR(LOOPS(rotated), "..aaaaaaa. 7-14");
+	CHECK_STR(LOOPS(rotated_nested), "..aaaa.bbbba. a-1e 14-1c");
+	CHECK_STR(LOOPS(rotated_case), "...aaaa. b-13");
+	CHECK_STR(LOOPS(later_case), ".aaaa... 2-a");
+	CHECK_STR(LOOPS(landing_pad), "aaa... 0-6");
+	CHECK_STR(LOOPS(landing_loop), "aaa.bb. 0-6 7-b");
+}
+
+HL_TEST(fillers)
+{
+	static const struct {
+		const char *text;
+		bool want;
+	} rows[] = {
+		{ "nop", true },
+		{ "nopw 0x0(%rax,%rax,1)", true },
+		{ "data16 cs nopw 0x0(%rax,%rax,1)", true },
+		{ "nop word ptr [rax+rax*1+0x0]", true },
+		{ "xchg %ax,%ax", true },
+		{ "xchg ax,ax", true },
+		{ "xchg %eax,%edx", false },
+		{ "lea 0x0(%esi),%esi", true },
+		{ "lea 0x0(%esi,%eiz,1),%esi", true },
+		{ "lea 0x0(%rsi),%rdi", false },
+		{ "lea 0x8(%rsi),%rsi", false },
+		{ "lea 0x0(,%rsi,8),%rsi", false },
+		{ "lea esi,[esi+eiz*1+0x0]", true },
+		{ "lea esi,[esi+0x0]", true },
+		{ "lea esi,[esi+0x10]", false },
+		{ "lea edi,[esi+0x0]", false },
+		{ "lea ", false },
+		{ "lea 0x0(", false },
+		{ "lea ,[", false },
+		{ "", false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (hl_text_is_filler(rows[i].text, strlen(rows[i].text)) != rows[i].want)
+			FAIL("\"%s\" is not %d", rows[i].text, rows[i].want);
+}
 
 HL_TEST(flow_of_control)
 {

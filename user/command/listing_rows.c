@@ -71,6 +71,7 @@ int hl_listing_from_symd(const struct hl_symd_listing *code, struct hl_listing *
 					       .file_len = from->file_len,
 					       .line = from->line,
 					       .overlaps = from->flags & HL_SYMD_ROW_OVERLAPS };
+		to->filler = hl_text_is_filler(to->text, to->text_len);
 		to->flow = (uint8_t)hl_flow_of(to->text, to->text_len, from->flags & HL_SYMD_ROW_TARGET);
 	}
 	ret->start = code->head.function;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "profile/listing.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static bool starts(const char *text, size_t len, const char *word)
@@ -40,6 +41,36 @@ enum hl_flow hl_flow_of(const char *text, size_t len, bool has_target)
 	if (has_target && (starts(text, len, "j") || starts(text, len, "loop")))
 		return HL_FLOW_JUMP;
 	return HL_FLOW_NEXT;
+}
+
+/* "lea 0x0(%esi,%eiz,1),%esi" or "lea esi,[esi+eiz*1+0x0]": what filled gaps before there were long nops. */
+static bool is_lea_in_place(const char *text, size_t len)
+{
+	const char *comma = memrchr(text, ',', len), *open = memchr(text, '(', len), *reg, *base;
+	size_t n;
+
+	if (open && comma && open < comma && starts(text, len, "lea 0x0(")) {
+		reg = comma + 1;
+		n = (size_t)(text + len - reg);
+		base = open + 1;
+	} else {
+		reg = text + strlen("lea ");
+		comma = starts(text, len, "lea ") ? memchr(text, ',', len) : NULL;
+		open = memchr(text, '[', len);
+		if (!comma || !open || open < comma || len < 4 || memcmp(text + len - 4, "0x0]", 4) != 0)
+			return false;
+		n = (size_t)(comma - reg);
+		base = open + 1;
+	}
+	return n && n < (size_t)(text + len - base) && memcmp(base, reg, n) == 0 &&
+	       !isalnum((uint8_t)base[n]);
+}
+
+bool hl_text_is_filler(const char *text, size_t len)
+{
+	skip_prefixes(&text, &len);
+	return starts(text, len, "nop") || starts(text, len, "xchg %ax,%ax") ||
+	       starts(text, len, "xchg ax,ax") || is_lea_in_place(text, len);
 }
 
 static bool falls_through(const struct hl_listing_row *row)

@@ -19,6 +19,9 @@ enum hl_flow {
 /* Of an instruction's text in either syntax; @has_target: it names an address. */
 enum hl_flow hl_flow_of(const char *text, size_t len, bool has_target);
 
+/* True for the text, in either syntax, of what assemblers fill gaps with: all kinds of nop, and lea in place. */
+bool hl_text_is_filler(const char *text, size_t len);
+
 struct hl_listing_row {
 	uint64_t address;
 	uint64_t target; /* of a jump */
@@ -33,6 +36,7 @@ struct hl_listing_row {
 	uint32_t line;
 	uint8_t length;
 	uint8_t flow;  /* enum hl_flow */
+	bool filler;   /* has no effect: see hl_text_is_filler() */
 	bool overlaps; /* a sampled instruction begins inside it */
 	bool suspect;  /* see hl_listing_mark() */
 };

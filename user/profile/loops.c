@@ -17,7 +17,12 @@
  * Ullman, "Compilers", 9.6; dominators by Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm", 2001.)
  *
  * Where an indirect jump leads is not known. What is not reached otherwise is taken for its targets, if it
- * stands behind it: so a switch does not cut the loop around it.
+ * stands behind it: so a switch does not cut the loop around it. What is reached neither way is entered from
+ * outside, as landing pads are; where it goes on into code that is reached, that is no second way into a loop
+ * there. And nothing leads to the nops that fill a gap: they stand behind the jump into a rotated loop, and
+ * would be a way into it beside that.
+ *
+ * What has two ways in nevertheless is no natural loop, and makes none.
  *
  * The code may be anybody's: all work is counted, and ends at a limit.
  */
@@ -104,42 +109,121 @@ static int sort_edges(const struct graph *g, size_t key, uint32_t **ret_first, u
 	return 0;
 }
 
-/* Marks what is reached from @node, which is not marked yet. @stack has room for all nodes. */
-static void mark_reached(const struct graph *g, uint32_t node, bool *reached, uint32_t *stack)
+/* Who reaches what, before the dominators are known. All arrays are by node. */
+struct reach {
+	uint32_t *by;    /* the first node of the walk that came by; UNSEEN */
+	uint32_t *stack; /* of a walk */
+	bool *is_target; /* something that is no filler leads to it */
+	bool *outside;   /* of the first node of a walk: it is entered from outside */
+};
+
+static void reach_done(struct reach *r)
+{
+	free(r->by);
+	free(r->stack);
+	free(r->is_target);
+	free(r->outside);
+}
+
+static bool is_filler(const struct graph *g, uint32_t node)
+{
+	return node != ROOT && g->listing->rows[node - 1].filler;
+}
+
+static int reach_init(struct reach *r, const struct graph *g)
+{
+	r->by = malloc(g->n * sizeof(*r->by));
+	r->stack = calloc(g->n, sizeof(*r->stack));
+	r->is_target = calloc(g->n, sizeof(*r->is_target));
+	r->outside = calloc(g->n, sizeof(*r->outside));
+	if (!r->by || !r->stack || !r->is_target || !r->outside)
+		return -ENOMEM;
+	memset(r->by, 0xff, g->n * sizeof(*r->by));
+	for (size_t i = 0; i < g->n_edges; i += 2)
+		r->is_target[g->edges[i + 1]] |= !is_filler(g, g->edges[i]);
+	return 0;
+}
+
+/* Marks what is reached from @first, which is not marked yet. */
+static void mark_reached(const struct graph *g, uint32_t first, struct reach *r)
 {
 	uint32_t depth = 0;
 
-	reached[node] = true;
-	stack[depth++] = node;
+	r->by[first] = first;
+	r->stack[depth++] = first;
 	while (depth) {
-		node = stack[--depth];
+		uint32_t node = r->stack[--depth];
+
 		for (uint32_t e = g->first_out[node]; e < g->first_out[node + 1]; e++) {
-			if (reached[g->out[e]])
+			if (r->by[g->out[e]] != UNSEEN)
 				continue;
-			reached[g->out[e]] = true;
-			stack[depth++] = g->out[e];
+			r->by[g->out[e]] = first;
+			r->stack[depth++] = g->out[e];
 		}
 	}
 }
 
-/* Gives what is not reached from the start a way to it: from an indirect jump before it, or from outside. */
-static int add_entries(struct graph *g)
+/*
+ * Gives what is not reached a way to it, from an indirect jump before it or from outside: first what nothing
+ * else leads to, and unless @heads_only the rest, which goes round in circles. Fillers are passed over, except
+ * in front of what is entered itself.
+ */
+static int enter_unreached(struct graph *g, struct reach *r, bool heads_only)
 {
-	_cleanup_free_ bool *reached = calloc(g->n, sizeof(*reached));
-	_cleanup_free_ uint32_t *stack = calloc(g->n, sizeof(*stack));
 	uint32_t jump = ROOT;
-	int code = reached && stack ? 0 : -ENOMEM;
+	int code = 0;
 
-	if (!code)
-		code = sort_edges(g, 0, &g->first_out, &g->out);
 	for (uint32_t node = 1; node < g->n && !code; node++) {
-		if (!reached[node]) {
-			code = add_edge(g, jump, node);
-			mark_reached(g, node, reached, stack);
+		if (r->by[node] == UNSEEN && !is_filler(g, node) && !(heads_only && r->is_target[node])) {
+			uint32_t first = node;
+
+			while (first > 1 && first - 1 > jump && is_filler(g, first - 1) &&
+			       r->by[first - 1] == UNSEEN)
+				first--;
+			code = add_edge(g, jump, first);
+			r->outside[first] = jump == ROOT;
+			mark_reached(g, first, r);
 		}
 		if (g->listing->rows[node - 1].flow == HL_FLOW_INDIRECT)
 			jump = node;
 	}
+	return code;
+}
+
+/* Takes away what leads from outside, or from what nothing reaches, into code that is reached without it. */
+static void cut_ways_in(struct graph *g, const struct reach *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->n_edges; i += 2) {
+		uint32_t from = g->edges[i], by = r->by[from];
+
+		if (from != ROOT && by != r->by[g->edges[i + 1]] && (by == UNSEEN || r->outside[by]))
+			continue;
+		g->edges[n++] = from;
+		g->edges[n++] = g->edges[i + 1];
+	}
+	g->n_edges = n;
+}
+
+/* Makes every instruction that may run a part of the graph. */
+static int add_entries(struct graph *g)
+{
+	_cleanup_(reach_done) struct reach r = { 0 };
+	int code = reach_init(&r, g);
+
+	if (!code)
+		code = sort_edges(g, 0, &g->first_out, &g->out);
+	if (!code && g->n > 1) {
+		code = add_edge(g, ROOT, 1);
+		mark_reached(g, 1, &r);
+	}
+	if (!code)
+		code = enter_unreached(g, &r, true);
+	if (!code)
+		code = enter_unreached(g, &r, false);
+	if (!code)
+		cut_ways_in(g, &r);
 	free(g->first_out);
 	free(g->out);
 	g->first_out = g->out = NULL;
