@@ -114,6 +114,41 @@ HL_TEST(rotated_loops)
 	CHECK_STR(LOOPS(landing_loop), "aaa.bb. 0-6 7-b");
 }
 
+/* Which instructions go round in what is no natural loop: "?". */
+static const char *tangled_of(const uint8_t *code, size_t len)
+{
+	static char text[100];
+	struct hl_listing l = listing_of(code, len);
+	struct hl_loops loops;
+	size_t at = 0;
+
+	CHECK_INT(hl_loops_find(&l, &loops), 0);
+	for (size_t i = 0; i < l.n; i++)
+		text[at++] = loops.tangled[i] ? '?' : '.';
+	text[at] = '\0';
+	hl_loops_done(&loops);
+	free(l.rows);
+	return text;
+}
+#define TANGLED(name) tangled_of(name##_begin, (size_t)(name##_end - name##_begin))
+
+/* Two ways into the outer round; the inner one is a loop, and so is the one behind. */
+CODE(tangled_around,
+     "jne 2f\n 1: nop\n 2: dec %eax\n jne 2b\n dec %ecx\n jne 1b\n 3: dec %edx\n jne 3b\n ret\n")
+/* The same in a loop: that is its loop. */
+CODE(tangled_inside, "3: test %eax,%eax\n jne 2f\n 1: nop\n 2: dec %eax\n jne 1b\n dec %ecx\n jne 3b\n ret\n")
+
+HL_TEST(two_ways_in)
+{
+	CHECK_STR(TANGLED(two_entries), ".???.");
+	CHECK_STR(TANGLED(tangled_around), ".?..??...");
+	CHECK_STR(LOOPS(tangled_around), "..aa..bb. 3-7 b-f");
+	CHECK_STR(TANGLED(tangled_inside), "........");
+	CHECK_STR(LOOPS(tangled_inside), "aaaaaaa. 0-d");
+	CHECK_STR(TANGLED(rotated_nested), ".............");
+	CHECK_STR(TANGLED(with_switch), "........");
+}
+
 HL_TEST(fillers)
 {
 	static const struct {

@@ -127,7 +127,7 @@ int hl_tiers_loop(struct hl_tiers *tiers, const struct hl_symd_query *query,
 		return -ENODATA;
 	loop = seen->loops.of_row[row - seen->listing.rows];
 	if (loop == HL_LOOP_NONE)
-		return 0;
+		return seen->loops.tangled[row - seen->listing.rows] ? -ENODATA : 0;
 	*ret = seen->loops.items[loop];
 	return 1;
 }

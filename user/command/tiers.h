@@ -19,8 +19,8 @@ void hl_tiers_free(struct hl_tiers *tiers);
 
 /*
  * The innermost loop around the place of @query, answered by @answer. 1 with the loop in @ret; 0: there is none;
- * -ENODATA: the function's code is not there to look for one, or is too entangled; -ENOMEM. Each function is
- * listed once.
+ * -ENODATA: the function's code is not there to look for one, or is too entangled, or goes round there with two
+ * ways in; -ENOMEM. Each function is listed once.
  */
 int hl_tiers_loop(struct hl_tiers *tiers, const struct hl_symd_query *query,
 		  const struct hl_symd_answer *answer, struct hl_loop *ret);

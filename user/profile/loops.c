@@ -22,7 +22,8 @@
  * there. And nothing leads to the nops that fill a gap: they stand behind the jump into a rotated loop, and
  * would be a way into it beside that.
  *
- * What has two ways in nevertheless is no natural loop, and makes none.
+ * What has two ways in nevertheless makes no natural loop: it is told by being strongly connected, that is, all
+ * of it leads to all of it. (Kosaraju's and Sharir's algorithm: walks against the edges, in reverse postorder.)
  *
  * The code may be anybody's: all work is counted, and ends at a limit.
  */
@@ -394,6 +395,37 @@ static int find_loops(struct graph *g, struct hl_loops *loops)
 	return code;
 }
 
+/* Marks what goes round outside of all @loops. */
+static int find_tangled(const struct graph *g, struct hl_loops *loops)
+{
+	_cleanup_free_ uint32_t *nodes = calloc((size_t)g->n + 1, sizeof(*nodes));
+	_cleanup_free_ bool *seen = calloc((size_t)g->n + 1, sizeof(*seen));
+
+	if (!nodes || !seen)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < g->n_order; i++) {
+		uint32_t n = 0;
+
+		if (seen[g->order[i]])
+			continue;
+		seen[g->order[i]] = true;
+		nodes[n++] = g->order[i];
+		for (uint32_t k = 0; k < n; k++)
+			for (uint32_t e = g->first_in[nodes[k]]; e < g->first_in[nodes[k] + 1]; e++) {
+				uint32_t from = g->in[e];
+
+				if (g->number[from] == UNSEEN || seen[from])
+					continue;
+				seen[from] = true;
+				nodes[n++] = from;
+			}
+		/* One that leads to itself is a loop. */
+		for (uint32_t k = 0; k < n && n > 1; k++)
+			loops->tangled[nodes[k] - 1] = loops->of_row[nodes[k] - 1] == HL_LOOP_NONE;
+	}
+	return 0;
+}
+
 int hl_loops_find(const struct hl_listing *listing, struct hl_loops *ret)
 {
 	_cleanup_(graph_done) struct graph g = { .listing = listing, .n = (uint32_t)listing->n + 1 };
@@ -401,10 +433,12 @@ int hl_loops_find(const struct hl_listing *listing, struct hl_loops *ret)
 	int code;
 
 	loops.of_row = malloc((listing->n + 1) * sizeof(*loops.of_row));
-	if (!loops.of_row)
-		return -ENOMEM;
-	memset(loops.of_row, 0xff, (listing->n + 1) * sizeof(*loops.of_row));
-	code = listing->n ? add_flow(&g) : 0;
+	loops.tangled = calloc(listing->n + 1, sizeof(*loops.tangled));
+	code = loops.of_row && loops.tangled ? 0 : -ENOMEM;
+	if (!code)
+		memset(loops.of_row, 0xff, (listing->n + 1) * sizeof(*loops.of_row));
+	if (!code && listing->n)
+		code = add_flow(&g);
 	if (!code && listing->n)
 		code = add_entries(&g);
 	if (!code)
@@ -417,6 +451,8 @@ int hl_loops_find(const struct hl_listing *listing, struct hl_loops *ret)
 		code = find_dominators(&g);
 	if (!code)
 		code = find_loops(&g, &loops);
+	if (!code)
+		code = find_tangled(&g, &loops);
 	if (code)
 		hl_loops_done(&loops);
 	else
@@ -428,5 +464,6 @@ void hl_loops_done(struct hl_loops *loops)
 {
 	free(loops->items);
 	free(loops->of_row);
+	free(loops->tangled);
 	*loops = (struct hl_loops){ 0 };
 }

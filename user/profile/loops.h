@@ -2,12 +2,16 @@
 #ifndef HL_PROFILE_LOOPS_H
 #define HL_PROFILE_LOOPS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct hl_listing;
 
-/* The natural loops of a function: see loops.c. */
+/*
+ * The natural loops of a function: see loops.c. What goes round but has two ways in, as by a goto into a loop,
+ * is none: it has no header that all of it could be named by.
+ */
 
 struct hl_loop {
 	uint64_t start, end; /* least address, and behind the last instruction */
@@ -21,6 +25,7 @@ struct hl_loops {
 	struct hl_loop *items;
 	size_t n, cap;
 	uint32_t *of_row; /* the innermost loop around each row; HL_LOOP_NONE */
+	bool *tangled;    /* by row: it goes round and is in no natural loop */
 };
 
 /*

@@ -238,7 +238,8 @@ static const struct hl_reason lacks[HL_LACKS] = {
 	},
 	[HL_LACK_LOOPS] = {
 		"without loops",
-		"there was no code of the whole function to look for loops in, as of the kernel and of made code",
+		"there was no code of the whole function to look for loops in, as of the kernel and of made code; or "
+		"it goes round with two ways in, which makes no loop",
 		"A loop is found by the jumps back in the function's code, which is read from its file.",
 	},
 	[HL_LACK_IRQS] = {
