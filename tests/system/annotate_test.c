@@ -354,6 +354,20 @@ HL_TEST_TIMEOUT(patched_code, 120)
 	CHECK(!strstr(text, "  imul %rax,%rax\n") || listed(text, "  imul %rax,%rax\n", NULL) == 0);
 }
 
+static const char mangled_source[] =
+	"#include \"work.h\"\n"
+	"__attribute__((noinline)) void bar(long n) __asm__(\"_ZN3foo3barEl\");\n"
+	"void bar(long n) { SPIN(n); }\n"
+	"int main(void) { while (cpu_time() < 1) bar(100000); return 0; }\n";
+
+HL_TEST_TIMEOUT(mangled_name, 60)
+{
+	need_root();
+	has(output_of(NULL, "%s annotate _ZN3foo3barEl -F 999 -- %s", hotleaf(),
+		      build("mangled", mangled_source, "")),
+	    "foo::bar(long)");
+}
+
 HL_TEST_TIMEOUT(loops_as_tiers, 120)
 {
 	struct folded folded;

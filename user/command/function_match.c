@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "profile/profile.h"
 #include "render/common.h"
+#include "symbol/demangle.h"
 
 enum { MOST_CANDIDATES = 30 };
 
@@ -141,14 +142,23 @@ static int list_candidates(const struct hl_profile *profile, const uint64_t *sam
 int hl_wanted_find(const struct hl_profile *profile, const uint64_t *samples, const struct hl_wanted *wanted,
 		   struct hl_matches *ret, struct hl_err *err)
 {
+	_cleanup_str_ struct hl_str demangled = { 0 };
+	const char *text = wanted->text;
+
 	if (wanted->by_address) {
 		match_address(profile, samples, wanted, ret);
 		return 0;
 	}
+	/* As nm and linkers print it; profiles have it as people write it. */
+	if (hl_demangle(text, &demangled)) {
+		if (hl_str_status(&demangled))
+			return hl_err_set(err, -ENOMEM, "no memory for the name of a function");
+		text = demangled.data;
+	}
 	for (enum how how = BY_NAME; how <= BY_PART; how++) {
-		match_names(profile, samples, wanted->text, how, ret);
+		match_names(profile, samples, text, how, ret);
 		if (ret->n && (how != BY_PART || all_have_one_name(profile, ret)))
 			return 0;
 	}
-	return list_candidates(profile, samples, wanted->text, ret, err);
+	return list_candidates(profile, samples, text, ret, err);
 }
