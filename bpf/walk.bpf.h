@@ -11,7 +11,8 @@
  *
  * The rule comes from the unwind table of the file that the frame lies in (table.bpf.h). Where there can be
  * none, in JIT code, in files without a table and in functions that it does not know, it is the frame
- * pointer's; where it is only missing, the walk ends. A signal handler returns to a trampoline, which is known by its rule or by its code.
+ * pointer's; where it is only missing, the walk ends. A signal handler returns to a trampoline, which is known
+ * by its rule or by its code.
  */
 
 #include "caller.bpf.h"
