@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "command/program.h"
 
 /* The status of a shell for a command that cannot be executed. */
 enum { CANNOT_EXECUTE = 127 };
@@ -32,6 +34,8 @@ _Noreturn static void run_child(int go, int sad, char **argv)
 int hl_child_prepare(struct hl_child *child, char **argv, struct hl_err *err)
 {
 	int go[2] = { -1, -1 }, sad[2] = { -1, -1 };
+	size_t map_len = 0;
+	void *map = hl_program_map(argv[0], &map_len); /* the child has it, until it runs that program */
 	pid_t pid = -1;
 
 	if (!pipe2(go, O_CLOEXEC) && !pipe2(sad, O_CLOEXEC))
@@ -40,6 +44,8 @@ int hl_child_prepare(struct hl_child *child, char **argv, struct hl_err *err)
 		(void)close(go[1]);
 		run_child(go[0], sad[1], argv);
 	}
+	if (map)
+		(void)munmap(map, map_len);
 	if (pid < 0) {
 		int code = hl_err_errno(err, -errno, "cannot start '%s'", argv[0]);
 
