@@ -32,9 +32,10 @@ struct hit {
 };
 
 struct row {
-	uint64_t first, second; /* sorted by, largest first */
-	uint32_t frame;         /* of instructions: the number of the hit */
-	bool few;               /* stands for the instructions of function @frame that have few samples */
+	uint64_t first,
+		second; /* sorted by, largest first; of instructions the second is the frame, to be stable */
+	uint32_t frame; /* of instructions: the number of the hit */
+	bool few;       /* stands for the instructions of function @frame that have few samples */
 };
 
 struct report {
@@ -154,7 +155,7 @@ static void list_instructions(struct report *r)
 		const struct hit *hit = &r->hits[i];
 
 		if (hit->total >= HL_RENDER_FEW) {
-			add_row(r, (struct row){ hit->total, 0, (uint32_t)i, false });
+			add_row(r, (struct row){ hit->total, ~(uint64_t)hit->frame, (uint32_t)i, false });
 		} else {
 			r->sums[hit->function].few += hit->total;
 			r->sums[hit->function].n_few++;
@@ -162,7 +163,7 @@ static void list_instructions(struct report *r)
 	}
 	for (uint32_t f = 0; f < hl_profile_n_frames(r->profile); f++)
 		if (r->sums[f].n_few)
-			add_row(r, (struct row){ r->sums[f].few, 0, f, true });
+			add_row(r, (struct row){ r->sums[f].few, ~(uint64_t)f, f, true });
 	qsort(r->rows, r->n_rows, sizeof(*r->rows), by_samples);
 }
 
