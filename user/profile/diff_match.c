@@ -78,12 +78,6 @@ static void match_done(struct match *m)
 	hl_str_done(&m->text);
 }
 
-static bool is_function(const struct hl_frame *f)
-{
-	return f->kind == HL_FRAME_USER || f->kind == HL_FRAME_INLINED || f->kind == HL_FRAME_JIT ||
-	       f->kind == HL_FRAME_KERNEL;
-}
-
 static bool is_below_function(const struct hl_frame *f)
 {
 	return f->kind == HL_FRAME_INSN || f->kind == HL_FRAME_PART;
@@ -220,7 +214,7 @@ static int look(struct match *m, const struct hl_profile *from, enum hl_side sid
 		const struct hl_frame *f = hl_profile_get_frame(from, i);
 		uint32_t module;
 
-		if (!is_function(f))
+		if (!hl_frame_is_function(f))
 			continue;
 		if (get_module(m, f, &module) || note_build(m, module, f->binary, side) ||
 		    note_function(m, module, f, side))
@@ -334,7 +328,7 @@ static int make_below(struct match *m, uint32_t node, uint32_t *ret)
 	uint32_t holder = m->nodes[hl_profile_holder(m->from, node)].frame;
 	const struct hl_frame *function = hl_profile_get_frame(m->from, holder);
 	struct hl_frame f = *hl_profile_get_frame(m->from, m->nodes[node].frame);
-	bool same = is_function(function) && m->modules[m->module_of[holder]].same_builds &&
+	bool same = hl_frame_is_function(function) && m->modules[m->module_of[holder]].same_builds &&
 		    hl_id_equal(f.binary, function->binary);
 	struct {
 		struct hl_id function, text;
@@ -381,7 +375,7 @@ static int frame_of_node(struct match *m, uint32_t node, uint32_t *ret)
 	if (is_below_function(f))
 		return make_below(m, node, ret);
 	if (m->frames[frame] == HL_INDEX_NONE)
-		code = is_function(f) ? make_function(m, frame) : make_other(m, frame);
+		code = hl_frame_is_function(f) ? make_function(m, frame) : make_other(m, frame);
 	*ret = m->frames[frame];
 	return code;
 }

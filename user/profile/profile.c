@@ -15,6 +15,11 @@ const char *const hl_insn_class_names[HL_N_INSN_CLASSES] = { "other",  "load",  
 
 HL_DEFINE_CLEANUP(struct hl_profile, hl_profile_free)
 
+bool hl_frame_is_function(const struct hl_frame *frame)
+{
+	return frame->kind >= HL_FRAME_USER && frame->kind <= HL_FRAME_KERNEL;
+}
+
 struct hl_profile *hl_profile_new(void)
 {
 	static const struct hl_frame all = { .kind = HL_FRAME_ROOT, .name = "all", .name_len = 3 };

@@ -119,6 +119,9 @@ struct hl_profile_meta {
  */
 struct hl_profile;
 
+/* Whether @frame is a function, of whatever kind. */
+bool hl_frame_is_function(const struct hl_frame *frame);
+
 /* An empty profile, owned by the caller; NULL without memory. */
 struct hl_profile *hl_profile_new(void);
 void hl_profile_free(struct hl_profile *profile);

@@ -34,12 +34,6 @@ static const struct hl_frame *frame_of(const struct report *r, uint32_t frame)
 	return hl_profile_get_frame(r->diff->tree, frame);
 }
 
-static bool is_function(const struct hl_frame *frame)
-{
-	return frame->kind == HL_FRAME_USER || frame->kind == HL_FRAME_INLINED ||
-	       frame->kind == HL_FRAME_JIT || frame->kind == HL_FRAME_KERNEL;
-}
-
 static int by_delta(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
@@ -58,7 +52,7 @@ static void list(struct report *r, bool instructions)
 		const uint64_t *self = r->sums[f].self;
 		struct hl_change change;
 
-		if (instructions ? frame->kind != HL_FRAME_INSN : !is_function(frame))
+		if (instructions ? frame->kind != HL_FRAME_INSN : !hl_frame_is_function(frame))
 			continue;
 		r->n_frames++;
 		change = hl_diff_change(r->diff, self[HL_BEFORE], self[HL_AFTER]);

@@ -2,7 +2,6 @@
 #include "render/sorted.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,11 +60,6 @@ static void sorted_done(struct sorted *s)
 
 /* ---- cells --------------------------------------------------------------------------------------------- */
 
-static bool is_function(const struct hl_frame *frame)
-{
-	return frame->kind >= HL_FRAME_USER && frame->kind <= HL_FRAME_KERNEL;
-}
-
 /* "lock cmpxchg" of "lock cmpxchg %rcx,(%rdi)"; of what is no text of an instruction all of it. */
 static size_t mnemonic_length(const char *text, size_t len)
 {
@@ -120,7 +114,7 @@ static void add_cell(struct hl_str *out, const struct hl_profile *profile, enum 
 		break;
 	default:
 		hl_render_name(out, frame);
-		if (is_function(frame))
+		if (hl_frame_is_function(frame))
 			hl_str_adds(out, hl_render_suffix(frame));
 	}
 	if (!out->len)
@@ -167,7 +161,7 @@ static uint32_t frame_of(const struct sorted *s, const struct hl_sort_column *co
 	case HL_SORT_CLASS:
 		return kind == HL_FRAME_INSN ? s->nodes[node].frame : UINT32_MAX;
 	case HL_SORT_CALLER:
-		at = at && is_function(frame_at(s, at)) ? s->nodes[at].parent : 0;
+		at = at && hl_frame_is_function(frame_at(s, at)) ? s->nodes[at].parent : 0;
 		break;
 	case HL_SORT_MODULE:
 	case HL_SORT_BUILD_ID:
@@ -176,7 +170,7 @@ static uint32_t frame_of(const struct sorted *s, const struct hl_sort_column *co
 		/* A stack that ends in a mark ends there; what it belongs to has a column of its own. */
 		return at && frame_at(s, at)->kind != HL_FRAME_ROOT ? s->nodes[at].frame : UINT32_MAX;
 	}
-	return at && is_function(frame_at(s, at)) ? s->nodes[at].frame : UINT32_MAX;
+	return at && hl_frame_is_function(frame_at(s, at)) ? s->nodes[at].frame : UINT32_MAX;
 }
 
 struct wanted {
@@ -222,7 +216,7 @@ static struct row *row_of(struct sorted *s, uint32_t node)
 static int add_node(struct sorted *s, uint32_t i)
 {
 	const struct hl_node *node = &s->nodes[i];
-	bool function = s->totals && is_function(frame_at(s, i));
+	bool function = s->totals && hl_frame_is_function(frame_at(s, i));
 	struct row *row;
 
 	if (frame_at(s, i)->kind == HL_FRAME_ROOT && node->depth <= HL_SORT_MAX)
@@ -260,15 +254,9 @@ static int compare_rows(const void *a, const void *b, void *ctx)
 
 static int number_cells(struct hl_table *table, uint64_t count, uint64_t all)
 {
-	int code;
+	int code = hl_table_count_cell(table, count);
 
-	hl_str_addf(&table->text, "%" PRIu64, count);
-	code = hl_table_end_cell(table);
-	if (!code) {
-		hl_render_share(&table->text, count, all);
-		code = hl_table_end_cell(table);
-	}
-	return code;
+	return code ? code : hl_table_share_cell(table, count, all);
 }
 
 static size_t make_columns(const struct sorted *s, struct hl_column columns[NUMBERS + HL_SORT_MAX])

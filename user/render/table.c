@@ -2,6 +2,7 @@
 #include "render/table.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,18 @@ int hl_table_end_cell(struct hl_table *table)
 		return err;
 	table->ends[table->n_ends++] = table->text.len;
 	return 0;
+}
+
+int hl_table_count_cell(struct hl_table *table, uint64_t count)
+{
+	hl_str_addf(&table->text, "%" PRIu64, count);
+	return hl_table_end_cell(table);
+}
+
+int hl_table_share_cell(struct hl_table *table, uint64_t part, uint64_t whole)
+{
+	hl_render_share(&table->text, part, whole);
+	return hl_table_end_cell(table);
 }
 
 static const char *cell_text(const struct hl_table *table, size_t cell, size_t *ret_len)

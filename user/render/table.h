@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/str.h"
@@ -28,6 +29,9 @@ struct hl_table {
 
 /* Ends the cell whose clean text was appended to @table->text. 0 or -ENOMEM. */
 int hl_table_end_cell(struct hl_table *table);
+/* A cell with a number of samples; one with the share in percent that @part is of @whole. 0 or -ENOMEM. */
+int hl_table_count_cell(struct hl_table *table, uint64_t count);
+int hl_table_share_cell(struct hl_table *table, uint64_t part, uint64_t whole);
 /* Writes titles and rows, two blanks between columns and none at the end of a line. 0 or -ENOMEM. */
 int hl_table_write(const struct hl_table *table, FILE *out);
 void hl_table_done(struct hl_table *table);

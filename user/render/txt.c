@@ -59,19 +59,6 @@ static bool is_insn(const struct report *r, uint32_t frame)
 	return frame_of(r, frame)->kind == HL_FRAME_INSN;
 }
 
-static bool is_function(const struct report *r, uint32_t frame)
-{
-	switch (frame_of(r, frame)->kind) {
-	case HL_FRAME_USER:
-	case HL_FRAME_INLINED:
-	case HL_FRAME_JIT:
-	case HL_FRAME_KERNEL:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static void sum_node(struct report *r, const struct hl_node *nodes, uint32_t i)
 {
 	const struct hl_node *node = &nodes[i];
@@ -142,7 +129,7 @@ static void list_functions(struct report *r, bool by_total)
 {
 	r->n_rows = 0;
 	for (uint32_t f = 0; f < hl_profile_n_frames(r->profile); f++)
-		if (is_function(r, f))
+		if (hl_frame_is_function(frame_of(r, f)))
 			add_row(r, (struct row){ by_total ? r->sums[f].total : r->sums[f].self,
 						 by_total ? r->sums[f].self : r->sums[f].total, f, false });
 	qsort(r->rows, r->n_rows, sizeof(*r->rows), by_samples);
@@ -169,18 +156,6 @@ static void list_instructions(struct report *r)
 
 /* ---- cells --------------------------------------------------------------------------------------------- */
 
-static int count_cell(struct hl_table *table, uint64_t count)
-{
-	hl_str_addf(&table->text, "%" PRIu64, count);
-	return hl_table_end_cell(table);
-}
-
-static int share_cell(struct hl_table *table, uint64_t part, uint64_t whole)
-{
-	hl_render_share(&table->text, part, whole);
-	return hl_table_end_cell(table);
-}
-
 static int module_cell(struct hl_table *table, const struct hl_frame *frame)
 {
 	hl_render_module(&table->text, frame);
@@ -191,14 +166,14 @@ static int function_row(const struct report *r, const struct row *row, struct hl
 {
 	const struct sum *sum = &r->sums[row->frame];
 	const struct hl_frame *frame = frame_of(r, row->frame);
-	int err = count_cell(table, sum->self);
+	int err = hl_table_count_cell(table, sum->self);
 
 	if (!err)
-		err = share_cell(table, sum->self, r->all);
+		err = hl_table_share_cell(table, sum->self, r->all);
 	if (!err)
-		err = count_cell(table, sum->total);
+		err = hl_table_count_cell(table, sum->total);
 	if (!err)
-		err = share_cell(table, sum->total, r->all);
+		err = hl_table_share_cell(table, sum->total, r->all);
 	if (!err)
 		err = module_cell(table, frame);
 	if (err)
@@ -231,12 +206,12 @@ static int instruction_row(const struct report *r, const struct row *row, struct
 	const struct hit *hit = row->few ? NULL : &r->hits[row->frame];
 	const struct hl_frame *frame = frame_of(r, hit ? hit->frame : row->frame);
 	const struct sum *function = &r->sums[hit ? hit->function : row->frame];
-	int err = count_cell(table, row->first);
+	int err = hl_table_count_cell(table, row->first);
 
 	if (!err)
-		err = share_cell(table, row->first, r->all);
+		err = hl_table_share_cell(table, row->first, r->all);
 	if (!err)
-		err = share_cell(table, row->first, function->leaves);
+		err = hl_table_share_cell(table, row->first, function->leaves);
 	if (!err)
 		err = module_cell(table, frame);
 	if (!err)
@@ -315,9 +290,9 @@ static int write_classes(const struct report *r)
 		hl_str_adds(&table.text, hl_insn_class_names[insn_class]);
 		err = hl_table_end_cell(&table);
 		if (!err)
-			err = count_cell(&table, r->classes[insn_class]);
+			err = hl_table_count_cell(&table, r->classes[insn_class]);
 		if (!err)
-			err = share_cell(&table, r->classes[insn_class], r->all);
+			err = hl_table_share_cell(&table, r->classes[insn_class], r->all);
 		if (err)
 			return err;
 	}
