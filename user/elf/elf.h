@@ -16,12 +16,12 @@ struct hl_err;
  * refused without them; damaged section headers only leave it without sections.
  */
 
-/* A program header. Addresses are p_vaddr. */
 /* A function's code, in ELF addresses. */
 struct hl_elf_span {
 	uint64_t start, size;
 };
 
+/* A program header. Addresses are p_vaddr. */
 struct hl_elf_segment {
 	uint64_t offset, address;
 	uint64_t file_size, memory_size;

@@ -90,14 +90,15 @@ static void compiler_done(struct compiler *c)
 
 /* ---- gathering ---- */
 
-static int add_entry(struct compiler *c, struct entry *entry)
+static int insert_entry(struct compiler *c, size_t at, const struct entry *entry)
 {
 	int r = hl_grow(&c->entries, &c->cap_entries, c->n_entries + 1, sizeof(*entry), MAX_FDES);
 
 	if (r < 0)
 		return r;
-	entry->number = (uint32_t)c->n_entries;
-	c->entries[c->n_entries++] = *entry;
+	memmove(c->entries + at + 1, c->entries + at, (c->n_entries - at) * sizeof(*entry));
+	c->entries[at] = *entry;
+	c->n_entries++;
 	return 0;
 }
 
@@ -109,7 +110,8 @@ static int gather_from(struct compiler *c, uint32_t source)
 	while ((r = hl_cfi_next(c->cfi[source], &entry.fde)) > 0) {
 		if (!hl_code_find(&c->code, entry.fde.start, entry.fde.size, &entry.code))
 			continue;
-		r = add_entry(c, &entry);
+		entry.number = (uint32_t)c->n_entries;
+		r = insert_entry(c, c->n_entries, &entry);
 		if (r < 0)
 			return r;
 	}
@@ -155,18 +157,6 @@ static int by_code(const void *a, const void *b)
 	if (x->code.start != y->code.start)
 		return x->code.start < y->code.start ? -1 : 1;
 	return (x->number > y->number) - (x->number < y->number);
-}
-
-static int insert_entry(struct compiler *c, size_t at, const struct entry *entry)
-{
-	int r = hl_grow(&c->entries, &c->cap_entries, c->n_entries + 1, sizeof(*entry), MAX_FDES);
-
-	if (r < 0)
-		return r;
-	memmove(c->entries + at + 1, c->entries + at, (c->n_entries - at) * sizeof(*entry));
-	c->entries[at] = *entry;
-	c->n_entries++;
-	return 0;
 }
 
 /* Gives the code of @found, in the middle of the entry that it is in, or in none, a rule of its own. */

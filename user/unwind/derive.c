@@ -290,12 +290,19 @@ static uint32_t size_of(const struct hl_derived *d, uint32_t at)
 	return symbol && symbol->at == at ? symbol->size : 0;
 }
 
-/* What nothing has led to inside of a named function is its data, and no function. */
-static bool is_named(const struct hl_derived *d, uint32_t at)
+/*
+ * Where the named function ends that @at lies in, or the next one begins; @at: it lies in none. What nothing has led
+ * to inside of one is its data, and no function.
+ */
+static uint32_t named_end(const struct hl_derived *d, uint32_t at)
 {
 	const struct symbol *symbol = symbol_before(d, at);
+	uint32_t next;
 
-	return symbol && at - symbol->at < symbol->size;
+	if (!symbol || at - symbol->at >= symbol->size)
+		return at;
+	next = symbol + 1 < d->symbols + d->n_symbols ? symbol[1].at : UINT32_MAX;
+	return symbol->size < next - symbol->at ? symbol->at + symbol->size : next;
 }
 
 /* Follows what the functions that were followed call, and what they take the addresses of. */
@@ -342,17 +349,18 @@ static int follow_known(struct hl_derived *d)
 static int guess_stretch(struct hl_derived *d, const struct hl_stretch *s, int64_t *credit)
 {
 	struct hl_paths *p = &d->paths;
-	uint32_t at = s->at, end = s->at + s->size;
+	uint32_t at = s->at, end = s->at + s->size, next;
 	uint64_t before;
 	int r = 0;
 
 	while (at < end && r == 0 && *credit > 0 && !s->is_foreign) {
-		if (p->marks[at] != HL_MARK_UNSEEN || is_named(d, at)) {
-			at++;
+		next = p->marks[at] != HL_MARK_UNSEEN ? at + 1 : named_end(d, at);
+		if (next > at) {
+			at = next;
 			continue;
 		}
 		at = hl_code_filling(p->code, at, end);
-		if (at == end || p->marks[at] != HL_MARK_UNSEEN || is_named(d, at))
+		if (at == end || p->marks[at] != HL_MARK_UNSEEN || named_end(d, at) > at)
 			continue;
 		before = p->budget;
 		r = hl_paths_follow(p, at, 0, HL_GUESSED);
