@@ -348,6 +348,7 @@ static void stay_disabled(struct run *run)
 	uint64_t since_ns = hl_realtime_ns(), now_ns;
 	char reason[120];
 
+	run->ended_ns = 0; /* what follows has its own reason */
 	(void)snprintf(reason, sizeof(reason), "disabled by '%s'", run->plan->options.disabled);
 	leave_plan_before(run);
 	(void)hl_notify("STATUS=disabled");
