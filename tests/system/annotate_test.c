@@ -241,6 +241,22 @@ HL_TEST_TIMEOUT(made_code, 120)
 	      listed(text, "", NULL) * 9 / 10);
 }
 
+/* The function "inner" of the workload "jit", as @name, from its first instruction to the last. */
+static void check_inner(const char *text, const char *name)
+{
+	char expected[100];
+
+	(void)snprintf(expected, sizeof(expected), "%s in jit, 0x123400000200, ", name);
+	has(text, expected);
+	has(text, " 123400000200  push %rbp\n");
+	(void)snprintf(expected, sizeof(expected), " 12340000020f  jne 123400000209 <%s+0x9>\n", name);
+	has(text, expected);
+	has(text, " 123400000212  ret\n");
+	CHECK(listed(text, "  imul %rax,%rax", NULL) + listed(text, "  dec %ecx", NULL) +
+		      listed(text, "  jne 123400000209", NULL) >
+	      100);
+}
+
 /* The process has ended by the time that its code is listed: its jitdump has the bytes. */
 HL_TEST_TIMEOUT(made_code_of_a_dead_process, 120)
 {
@@ -250,13 +266,7 @@ HL_TEST_TIMEOUT(made_code_of_a_dead_process, 120)
 	text = output_of(NULL,
 			 "%s annotate 'told inner' -F 999 -d 20 -- env -C %s \"$(realpath %s)\" 3 told dump",
 			 hotleaf(), test_dir(), workload("jit"));
-	has(text, "told inner in jit, 0x123400000200, ");
-	has(text, " 123400000200  push %rbp\n");
-	has(text, " 12340000020f  jne 123400000209 <told inner+0x9>\n");
-	has(text, " 123400000212  ret\n");
-	CHECK(listed(text, "  imul %rax,%rax", NULL) + listed(text, "  dec %ecx", NULL) +
-		      listed(text, "  jne 123400000209", NULL) >
-	      100);
+	check_inner(text, "told inner");
 	CHECK(!strstr(text, "only the instructions that were sampled"));
 }
 
@@ -272,13 +282,7 @@ HL_TEST_TIMEOUT(made_code_of_a_living_process, 120)
 	text = output_of(NULL, "%s annotate 'mine inner' -F 999 -d 2 -p %d", hotleaf(), (int)pid);
 	stop(pid);
 	(void)shell("rm -f /tmp/perf-%d.map", (int)pid);
-	has(text, "mine inner in jit, 0x123400000200, ");
-	has(text, " 123400000200  push %rbp\n");
-	has(text, " 12340000020f  jne 123400000209 <mine inner+0x9>\n");
-	has(text, " 123400000212  ret\n");
-	CHECK(listed(text, "  imul %rax,%rax", NULL) + listed(text, "  dec %ecx", NULL) +
-		      listed(text, "  jne 123400000209", NULL) >
-	      100);
+	check_inner(text, "mine inner");
 }
 
 /* Whichever function of the kernel is hot: it is listed whole, as it is in memory. */
