@@ -92,7 +92,7 @@ int day_check(struct day_reader *day, struct hl_err *err)
 	int code = 0;
 
 	for (unsigned int table = 0; table < HL_N_TABLES && !code; table++)
-		if (hl_tables[table].name && (table < HL_TABLE_CODES || day->has_bodies))
+		if ((table < HL_TABLE_CODES || day->has_bodies) && hl_tables[table].name)
 			code = check_table(day, table, err);
 	if (!code)
 		code = check_nodes(day, err);
