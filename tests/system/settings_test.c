@@ -2,6 +2,7 @@
 /* needs: tests/system/agent tests/system/record */
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -111,6 +112,28 @@ HL_TEST_TIMEOUT(settings_are_read_again, 120)
 	     test_dir());
 	must("! flock -n %sother/lock true", test_dir());
 	end_agent(agent);
+}
+
+/* What was sampled before is written while the next sampler samples already. */
+HL_TEST_TIMEOUT(a_slow_store_stops_no_sampling_when_settings_are_read, 60)
+{
+	pid_t agent, holder;
+
+	write_settings("frequency = 31\\n");
+	agent = start_with_settings("");
+	wait_for_frequency("store", 31);
+	/* Nobody else writes to the day for four seconds: for five, each writer waits. */
+	holder = start("sqlite3 %sstore/*.db 'BEGIN IMMEDIATE' '.shell touch %sheld; sleep 4'", test_dir(),
+		       test_dir());
+	wait_until("test -e held");
+	write_settings("frequency = 37\\n");
+	CHECK(kill(agent, SIGHUP) == 0);
+	CHECK(waitpid(holder, NULL, 0) == holder);
+	wait_for_frequency("store", 37);
+	end_agent(agent);
+	must("test \"$(sqlite3 -readonly %sstore/*.db \"SELECT count(*), sum(length) < 2e9 FROM gaps "
+	     "WHERE reason = 'the settings were read again'\")\" = '1|1'",
+	     test_dir());
 }
 
 HL_TEST_TIMEOUT(the_command_line_stays, 60)

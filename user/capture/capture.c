@@ -208,8 +208,14 @@ int hl_capture_start(struct hl_capture *capture, struct hl_err *err)
 
 void hl_capture_stop(struct hl_capture *capture)
 {
-	hl_cpus_stop(capture);
+	hl_cpus_enable(capture, false);
 	capture->started = false;
+}
+
+void hl_capture_resume(struct hl_capture *capture)
+{
+	hl_cpus_enable(capture, true);
+	capture->started = true;
 }
 
 int hl_capture_files_fd(const struct hl_capture *capture)

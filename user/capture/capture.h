@@ -48,8 +48,10 @@ enum hl_capture_walk hl_capture_walk(const struct hl_capture *capture, const cha
 int hl_capture_add_target(struct hl_capture *capture, pid_t tgid, struct hl_err *err);
 
 int hl_capture_start(struct hl_capture *capture, struct hl_err *err);
-/* Ends sampling. What was sampled stays in the maps for two more drains. */
+/* Ends sampling. What was sampled stays in the maps for two more drains. No harm if it was ended already. */
 void hl_capture_stop(struct hl_capture *capture);
+/* Samples again after a stop. */
+void hl_capture_resume(struct hl_capture *capture);
 
 /*
  * Flips the side, waits until no program can still write to the old one, and moves what it holds into

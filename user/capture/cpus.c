@@ -148,11 +148,12 @@ int hl_cpus_update(struct hl_capture *capture, struct hl_err *err)
 	return code;
 }
 
-void hl_cpus_stop(struct hl_capture *capture)
+void hl_cpus_enable(struct hl_capture *capture, bool enable)
 {
 	for (size_t i = 0; i < capture->n_events; i++)
 		if (capture->events[i].fd >= 0)
-			(void)ioctl(capture->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+			(void)ioctl(capture->events[i].fd,
+				    enable ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
 void hl_cpus_done(struct hl_capture *capture)

@@ -78,7 +78,7 @@ void hl_moved_drop_expired(struct hl_capture *capture);
 
 /* cpus.c: opens and closes events so that they match the CPUs online. */
 int hl_cpus_update(struct hl_capture *capture, struct hl_err *err);
-void hl_cpus_stop(struct hl_capture *capture);
+void hl_cpus_enable(struct hl_capture *capture, bool enable);
 void hl_cpus_done(struct hl_capture *capture);
 /* Nanoseconds for which events were enabled, summed over CPUs. */
 uint64_t hl_cpus_enabled_ns(const struct hl_capture *capture);

@@ -36,6 +36,7 @@ enum { MAX_WAITING = 6, STARTS = 5 };
 struct hl_keeper {
 	struct hl_keeper_options options;
 	pthread_t thread;
+	bool runs;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	/* Under the lock. */
@@ -332,22 +333,25 @@ static void *run(void *ctx)
 	return NULL;
 }
 
-int hl_keeper_start(const struct hl_keeper_options *options, struct hl_keeper **ret, struct hl_err *err)
+struct hl_keeper *hl_keeper_new(const struct hl_keeper_options *options)
 {
 	struct hl_keeper *k = calloc(1, sizeof(*k));
-	int code;
 
 	if (!k)
-		return hl_err_set(err, -ENOMEM, "no memory for the thread that writes");
+		return NULL;
 	k->options = *options;
 	(void)pthread_mutex_init(&k->lock, NULL); /* cannot fail, as the next */
 	(void)pthread_cond_init(&k->changed, NULL);
-	code = pthread_create(&k->thread, NULL, run, k);
-	if (code) {
-		free(k);
+	return k;
+}
+
+int hl_keeper_start(struct hl_keeper *k, struct hl_err *err)
+{
+	int code = pthread_create(&k->thread, NULL, run, k);
+
+	if (code)
 		return hl_err_errno(err, -code, "cannot start the thread that writes");
-	}
-	*ret = k;
+	k->runs = true;
 	return 0;
 }
 
@@ -384,15 +388,23 @@ uint64_t hl_keeper_names_cpu_ns(struct hl_keeper *k)
 	return atomic_load(&k->names_cpu_ns);
 }
 
-void hl_keeper_stop(struct hl_keeper *k)
+static void finish(struct hl_keeper *k)
 {
-	if (!k)
-		return;
 	(void)pthread_mutex_lock(&k->lock);
 	k->stop = true;
 	(void)pthread_cond_signal(&k->changed);
 	(void)pthread_mutex_unlock(&k->lock);
 	(void)pthread_join(k->thread, NULL);
+}
+
+void hl_keeper_free(struct hl_keeper *k)
+{
+	if (!k)
+		return;
+	if (k->runs)
+		finish(k);
+	for (size_t i = 0; i < k->n_waiting; i++)
+		hl_kept_done(&k->waiting[i]);
 	(void)pthread_mutex_destroy(&k->lock);
 	(void)pthread_cond_destroy(&k->changed);
 	free(k);

@@ -35,7 +35,7 @@ struct hl_keeper_options {
 	const struct hl_symd_options *symd;
 	struct hl_cache *cache;               /* of names; NULL: none */
 	const struct hl_selection *selection; /* of what is kept */
-	struct hl_store *store;               /* the thread's while it runs */
+	struct hl_store *store;               /* the thread's from its start to its end */
 	struct hl_metrics *metrics;
 };
 
@@ -59,8 +59,10 @@ struct hl_kept {
 };
 void hl_kept_done(struct hl_kept *kept);
 
-/* All @options point to must live longer. 0 or -errno. */
-int hl_keeper_start(const struct hl_keeper_options *options, struct hl_keeper **ret, struct hl_err *err);
+/* All that @options point to must live longer. NULL without memory. */
+struct hl_keeper *hl_keeper_new(const struct hl_keeper_options *options);
+/* Starts the thread; windows that were handed over before wait for it. 0 or -errno. */
+int hl_keeper_start(struct hl_keeper *keeper, struct hl_err *err);
 /*
  * Hands a window over; @kept is empty afterwards. Where the thread is too far behind, the window is counted as
  * lost and noted as a gap.
@@ -70,7 +72,7 @@ void hl_keeper_put(struct hl_keeper *keeper, struct hl_kept *kept);
 void hl_keeper_progress(struct hl_keeper *keeper, uint64_t *ret_put, uint64_t *ret_done);
 /* CPU time of its symbolizer, as of the last window; at any time. */
 uint64_t hl_keeper_names_cpu_ns(struct hl_keeper *keeper);
-/* Waits until all windows are written, and ends. Accepts NULL. */
-void hl_keeper_stop(struct hl_keeper *keeper);
+/* Waits until all windows are written, if the thread was started. Accepts NULL. */
+void hl_keeper_free(struct hl_keeper *keeper);
 
 #endif

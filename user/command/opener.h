@@ -50,6 +50,7 @@ struct hl_session {
 	size_t table_bytes; /* of all tables so far; the opener's */
 	size_t early_bytes; /* up to which tables are made before the start */
 	struct hl_session_times times;
+	uint64_t prepared_by_ns; /* by then it starts */
 	uint64_t started_ns, started_cpu_ns;
 };
 

@@ -146,15 +146,39 @@ int hl_session_watch_identities(struct hl_session *session, struct hl_err *err)
 	return hl_cgroup_thread_new(session->cgroups, session->proc_fd, &session->cgroup_thread, err);
 }
 
-int hl_session_start(struct hl_session *session, struct hl_err *err)
+int hl_session_prepare(struct hl_session *session, struct hl_err *err)
 {
 	int code = pthread_create(&session->opener, NULL, hl_opener_run, session);
-	struct pollfd ready = { .fd = session->ready_fd, .events = POLLIN };
 
 	if (code)
 		return hl_err_errno(err, -code, "cannot start the thread that opens files");
 	session->opener_runs = true;
-	(void)poll(&ready, 1, EARLY_MS);
+	session->prepared_by_ns = hl_monotonic_ns() + EARLY_MS * UINT64_C(1000000);
+	return 0;
+}
+
+/* Whether it is after @wait_ms. */
+static bool is_prepared(const struct hl_session *session, int wait_ms)
+{
+	struct pollfd ready = { .fd = session->ready_fd, .events = POLLIN };
+
+	return poll(&ready, 1, wait_ms) == 1;
+}
+
+bool hl_session_is_prepared(const struct hl_session *session)
+{
+	return is_prepared(session, 0) || hl_monotonic_ns() >= session->prepared_by_ns;
+}
+
+int hl_session_start(struct hl_session *session, struct hl_err *err)
+{
+	int code = session->opener_runs ? 0 : hl_session_prepare(session, err);
+	uint64_t now_ns = hl_monotonic_ns();
+
+	if (code)
+		return code;
+	if (now_ns < session->prepared_by_ns)
+		(void)is_prepared(session, (int)((session->prepared_by_ns - now_ns) / 1000000));
 	session->times.start_ns = hl_realtime_ns();
 	session->started_ns = hl_monotonic_ns();
 	session->started_cpu_ns = process_cpu_ns(session);
@@ -182,14 +206,26 @@ int hl_session_drain(struct hl_session *session, struct hl_window *window, struc
 	return code;
 }
 
-int hl_session_stop(struct hl_session *session, struct hl_window *window, struct hl_err *err)
+void hl_session_pause(struct hl_session *session)
 {
-	int code;
-
 	hl_capture_stop(session->capture);
 	session->times.end_ns = hl_realtime_ns();
 	session->times.end_monotonic_ns = hl_monotonic_ns();
 	session->times.elapsed_ns = session->times.end_monotonic_ns - session->started_ns;
+}
+
+void hl_session_resume(struct hl_session *session)
+{
+	session->times.end_ns = 0;
+	hl_capture_resume(session->capture);
+}
+
+int hl_session_stop(struct hl_session *session, struct hl_window *window, struct hl_err *err)
+{
+	int code;
+
+	if (!session->times.end_ns)
+		hl_session_pause(session);
 	stop_opener(session);
 	(void)pthread_mutex_lock(&session->files_lock);
 	(void)hl_files_search(session->files);

@@ -36,10 +36,23 @@ void hl_session_free(struct hl_session *session);
 
 /* From now on cgroups, containers and executables are looked at as they appear. Before the start. 0 or -errno. */
 int hl_session_watch_identities(struct hl_session *session, struct hl_err *err);
+/*
+ * Opens what runs already and makes its tables, so that they are there when the first sample comes; the other thread
+ * does. 0 or -errno. hl_session_is_prepared(): that is done, or has taken long enough.
+ */
+int hl_session_prepare(struct hl_session *session, struct hl_err *err);
+bool hl_session_is_prepared(const struct hl_session *session);
+/* Begins sampling when the session is prepared. 0 or -errno. */
 int hl_session_start(struct hl_session *session, struct hl_err *err);
+/*
+ * Ends sampling, only for a moment perhaps: it goes on with hl_session_resume(), or comes to its end with
+ * hl_session_stop().
+ */
+void hl_session_pause(struct hl_session *session);
+void hl_session_resume(struct hl_session *session);
 /* Moves what was sampled since the last call into @window. To be called about once a second. */
 int hl_session_drain(struct hl_session *session, struct hl_window *window, struct hl_err *err);
-/* Ends sampling and drains the rest; the files are final afterwards. */
+/* Ends sampling, if it was not paused, and drains the rest; the files are final afterwards. */
 int hl_session_stop(struct hl_session *session, struct hl_window *window, struct hl_err *err);
 
 /*
