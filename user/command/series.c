@@ -119,41 +119,54 @@ static int add_count(struct hl_series *s, const struct hl_frame *f, size_t piece
 
 /* ---- pieces -------------------------------------------------------------------------------------------- */
 
-/* Samples of each function's own: leaves are functions here, so that is what nodes have themselves. */
-static int take_profile(struct hl_series *s, size_t piece, const struct hl_profile *profile)
+/* Nodes of the profile are pieces, and below them functions. */
+static int take_profile(struct hl_series *s, const struct hl_profile *profile)
 {
-	const struct hl_profile_meta *meta = hl_profile_meta(profile);
 	uint32_t n;
 	const struct hl_node *nodes = hl_profile_nodes(profile, &n);
-	struct hl_piece *p = &s->pieces[piece];
+	size_t piece = 0;
 	int code = 0;
 
-	p->samples = nodes[0].total;
-	p->cpus = meta->cpus;
-	p->due = meta->expected ? (double)meta->expected : (double)meta->seen;
-	for (uint32_t i = 1; i < n && !code; i++)
-		if (nodes[i].self)
-			code = add_count(s, hl_profile_get_frame(profile, nodes[i].frame), piece,
-					 nodes[i].self);
+	for (uint32_t i = 1; i < n && !code; i++) {
+		const struct hl_frame *frame = hl_profile_get_frame(profile, nodes[i].frame);
+
+		if (nodes[i].depth == 1) {
+			piece = frame->address;
+			s->pieces[piece].samples = nodes[i].total;
+		} else {
+			code = add_count(s, frame, piece, nodes[i].self);
+		}
+	}
 	return code;
 }
 
-static int read_piece(struct hl_series *s, size_t piece, const struct hl_words *stores,
-		      const struct hl_store_query *query, struct hl_err *err)
+static int read_pieces(struct hl_series *s, const struct hl_words *stores, const struct hl_store_query *query,
+		       uint64_t piece_ns, struct hl_err *err)
 {
 	_cleanup_(hl_reading_freep) struct hl_reading *reading = NULL;
 	struct hl_store_query part = *query;
 	int code;
 
 	part.functions = true;
-	part.since_ns = s->pieces[piece].start_ns;
-	part.until_ns = s->pieces[piece].end_ns;
+	part.piece_ns = piece_ns;
+	if (!part.some)
+		part.root = NULL;
 	code = hl_stores_read(stores, &part, &reading, err);
-	if (code == -ENODATA)
-		return 0;
-	if (!code && take_profile(s, piece, hl_reading_profile(reading)))
-		code = hl_err_set(err, -ENOMEM, "no memory for what functions had over time");
-	return code;
+	if (code)
+		return code;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct hl_reading_piece known = hl_reading_piece(reading, i);
+		struct hl_piece *p = &s->pieces[i];
+
+		p->start_ns = query->since_ns + i * piece_ns;
+		p->end_ns =
+			p->start_ns + piece_ns < query->until_ns ? p->start_ns + piece_ns : query->until_ns;
+		p->cpus = known.cpus;
+		p->due = known.expected ? (double)known.expected : (double)known.seen;
+	}
+	if (take_profile(s, hl_reading_profile(reading)))
+		return hl_err_set(err, -ENOMEM, "no memory for what functions had over time");
+	return 0;
 }
 
 /* Of long ranges pieces are what the store has sums of: to read each window takes as long as the range is. */
@@ -173,8 +186,7 @@ int hl_series_read(const struct hl_words *stores, const struct hl_store_query *q
 {
 	_cleanup_(hl_series_freep) struct hl_series *s = calloc(1, sizeof(*s));
 	uint64_t span = query->until_ns - query->since_ns, piece = piece_length(span, most);
-	double due = 0;
-	int code = 0;
+	int code;
 
 	if (s) {
 		s->n = (size_t)((span + piece - 1) / piece);
@@ -182,16 +194,7 @@ int hl_series_read(const struct hl_words *stores, const struct hl_store_query *q
 	}
 	if (!s || !s->pieces)
 		return hl_err_set(err, -ENOMEM, "no memory for what functions had over time");
-	for (size_t i = 0; i < s->n && !code; i++) {
-		struct hl_piece *p = &s->pieces[i];
-
-		p->start_ns = query->since_ns + i * piece;
-		p->end_ns = p->start_ns + piece < query->until_ns ? p->start_ns + piece : query->until_ns;
-		code = read_piece(s, i, stores, query, err);
-		due += p->due;
-	}
-	if (!code && due <= 0)
-		return -ENODATA; /* the last piece's reason stands in @err */
+	code = read_pieces(s, stores, query, piece, err);
 	if (!code)
 		*ret = TAKE_PTR(s);
 	return code;

@@ -376,6 +376,15 @@ int day_owners_root(struct day_owners *o, uint32_t source, uint32_t thread, uint
 	return code;
 }
 
+int day_owners_piece(struct day_owners *o, uint64_t piece, uint32_t *ret)
+{
+	const struct hl_frame frame = { .kind = HL_FRAME_ROOT, .name = "", .module = "", .address = piece };
+	struct making m = { .profile = o->profile, .n = 1 };
+	int code = hl_profile_frame(o->profile, &frame, &m.frames[0]);
+
+	return code ? code : intern_root(o, &m, ret);
+}
+
 const uint32_t *day_owners_frames(const struct day_owners *o, uint32_t root, uint32_t *ret_n)
 {
 	*ret_n = o->roots[root].n;

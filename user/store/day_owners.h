@@ -27,6 +27,8 @@ enum { DAY_ROOT_NOT_ASKED = 0, DAY_ROOT_EXCLUDED = 1, DAY_ROOT_FIRST = 2 };
  */
 int day_owners_root(struct day_owners *owners, uint32_t source, uint32_t thread, uint32_t *ret,
 		    struct hl_err *err);
+/* The root of piece @piece of a query that has pieces. 0 or -errno. */
+int day_owners_piece(struct day_owners *owners, uint64_t piece, uint32_t *ret);
 /* The frames of a root, outermost first, at most DAY_ROOT_MAX. */
 enum { DAY_ROOT_MAX = 64 };
 const uint32_t *day_owners_frames(const struct day_owners *owners, uint32_t root, uint32_t *ret_n);

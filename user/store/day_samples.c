@@ -20,7 +20,7 @@
 enum { MAX_ITEMS = 1 << 28 };
 
 struct sum {
-	uint32_t root, node;
+	uint32_t root, node; /* node: with pieces, the profile's frame of the function */
 	uint64_t count, weight;
 };
 
@@ -29,6 +29,7 @@ struct samples {
 	const struct hl_store_query *asked;
 	struct day_owners *owners;
 	struct day_stacks *stacks;
+	uint32_t piece_root; /* of the window that is read, if there are pieces */
 	struct hl_query *all, *next_thread, *of_thread;
 	struct sum *sums;
 	size_t n_sums, cap_sums;
@@ -74,6 +75,24 @@ static int add_sum(struct samples *s, uint32_t root, uint32_t node, uint64_t cou
 	return 0;
 }
 
+/* Where @count samples of a stack belong that is @node of the day, and stands under @root. */
+static int take(struct samples *s, uint32_t root, uint32_t node, uint64_t count, uint64_t weight,
+		struct hl_err *err)
+{
+	int code = 0;
+
+	if (root < DAY_ROOT_FIRST) {
+		s->left_out.not_asked += root == DAY_ROOT_NOT_ASKED ? count : 0;
+		s->left_out.excluded += root == DAY_ROOT_EXCLUDED ? count : 0;
+		return 0;
+	}
+	if (s->asked->piece_ns)
+		code = day_stacks_function(s->stacks, node, &node, err);
+	if (!code && add_sum(s, s->asked->piece_ns ? s->piece_root : root, node, count, weight))
+		code = no_memory(err);
+	return code;
+}
+
 /* ---- windows ------------------------------------------------------------------------------------------- */
 
 static int damaged_sample(const struct day_window *w, struct hl_err *err)
@@ -88,10 +107,27 @@ static uint64_t weight_of(const struct hl_query *q, int column, uint64_t count, 
 	return weight.type == HL_VALUE_INT ? (uint64_t)weight.number : count * w->period;
 }
 
-static void leave_out(struct samples *s, uint32_t root, uint64_t count)
+static uint64_t piece_of(const struct samples *s, uint64_t ns)
 {
-	s->left_out.not_asked += root == DAY_ROOT_NOT_ASKED ? count : 0;
-	s->left_out.excluded += root == DAY_ROOT_EXCLUDED ? count : 0;
+	return (ns - s->asked->since_ns) / s->asked->piece_ns;
+}
+
+static int find_piece(struct samples *s, const struct day_window *w, struct hl_err *err)
+{
+	if (s->asked->piece_ns && day_owners_piece(s->owners, piece_of(s, w->start_ns), &s->piece_root))
+		return no_memory(err);
+	return 0;
+}
+
+static int find_root(struct samples *s, const struct day_window *w, uint32_t thread, uint32_t *ret,
+		     struct hl_err *err)
+{
+	/* Nothing depends on whose they are. */
+	if (s->asked->piece_ns && !s->asked->root) {
+		*ret = DAY_ROOT_FIRST;
+		return 0;
+	}
+	return day_owners_root(s->owners, w->source, thread, ret, err);
 }
 
 /* Reads all samples of a window; they must be those that were written. */
@@ -99,8 +135,10 @@ static int read_window(struct samples *s, const struct day_window *w, struct hl_
 {
 	uint64_t samples = 0, checksum = 0;
 	uint32_t root;
-	int code;
+	int code = find_piece(s, w, err);
 
+	if (code)
+		return code;
 	hl_query_give(s->all, hl_int(w->id));
 	while ((code = hl_query_step(s->all, err)) == 1) {
 		uint64_t thread = (uint64_t)hl_query_int(s->all, 0), node = (uint64_t)hl_query_int(s->all, 1);
@@ -110,12 +148,11 @@ static int read_window(struct samples *s, const struct day_window *w, struct hl_
 			return damaged_sample(w, err);
 		samples += count;
 		checksum += hl_sample_checksum((uint32_t)thread, (uint32_t)node, count, weight);
-		code = day_owners_root(s->owners, w->source, (uint32_t)thread, &root, err);
+		code = find_root(s, w, (uint32_t)thread, &root, err);
+		if (!code)
+			code = take(s, root, (uint32_t)node, count, weight, err);
 		if (code)
 			return code;
-		leave_out(s, root, count);
-		if (root >= DAY_ROOT_FIRST && add_sum(s, root, (uint32_t)node, count, weight))
-			return no_memory(err);
 	}
 	if (!code && samples != w->samples)
 		return hl_err_set(err, -EBADMSG, "its window %u has %llu samples and should have %llu", w->id,
@@ -137,10 +174,9 @@ static int read_thread(struct samples *s, const struct day_window *w, uint32_t t
 		if (node > UINT32_MAX)
 			return damaged_sample(w, err);
 		*samples += count;
-		leave_out(s, root, root == DAY_ROOT_EXCLUDED ? count : 0);
-		if (root >= DAY_ROOT_FIRST &&
-		    add_sum(s, root, (uint32_t)node, count, weight_of(s->of_thread, 2, count, w)))
-			return no_memory(err);
+		code = take(s, root, (uint32_t)node, count, weight_of(s->of_thread, 2, count, w), err);
+		if (code)
+			return code;
 	}
 	return code;
 }
@@ -153,7 +189,7 @@ static int read_some(struct samples *s, const struct day_window *w, struct hl_er
 {
 	uint64_t read = 0;
 	uint32_t root, thread = 0;
-	int code = 0;
+	int code = find_piece(s, w, err);
 
 	while (!code) {
 		hl_query_give(s->next_thread, hl_int(w->id), hl_int(thread));
@@ -168,7 +204,7 @@ static int read_some(struct samples *s, const struct day_window *w, struct hl_er
 	}
 	if (!code && read > w->samples)
 		return damaged_sample(w, err);
-	leave_out(s, DAY_ROOT_NOT_ASKED, w->samples - read);
+	s->left_out.not_asked += code ? 0 : w->samples - read;
 	return code;
 }
 
@@ -176,10 +212,15 @@ static int read_some(struct samples *s, const struct day_window *w, struct hl_er
  * Whether the windows that @sum is of are all wanted and not read yet, and have as many samples as it. If @take,
  * they are marked as read.
  */
-static bool stands_for(struct day_reader *day, const struct day_window *sum, bool take)
+static bool stands_for(struct samples *s, const struct day_window *sum, bool take)
 {
+	struct day_reader *day = s->day;
 	uint64_t samples = 0;
 
+	if (s->asked->piece_ns &&
+	    (sum->start_ns < s->asked->since_ns ||
+	     piece_of(s, sum->start_ns) != piece_of(s, sum->start_ns + sum->length_ns - 1)))
+		return false;
 	for (size_t i = 0; i < day->n_windows; i++) {
 		struct day_window *w = &day->windows[i];
 
@@ -208,10 +249,10 @@ static int read_sums(struct samples *s, int level, struct hl_err *err)
 		hl_query_give(sums, hl_int(level), hl_int(s->day->windows[0].start_ns), hl_int(INT64_MAX));
 	while (!code && (code = hl_query_step(sums, err)) == 1) {
 		code = day_reader_window_of(s->day, sums, &sum, err);
-		if (code || !stands_for(s->day, &sum, /* take= */ false))
+		if (code || !stands_for(s, &sum, /* take= */ false))
 			continue;
 		code = s->asked->some ? read_some(s, &sum, err) : read_window(s, &sum, err);
-		(void)stands_for(s->day, &sum, /* take= */ true);
+		(void)stands_for(s, &sum, /* take= */ true);
 	}
 	return code;
 }
@@ -256,7 +297,9 @@ static int add_stacks(struct samples *s, struct hl_profile *profile)
 			code = hl_profile_stack(profile, frames, n, &root);
 			last = sum->root;
 		}
-		if (!code)
+		if (!code && s->asked->piece_ns)
+			code = hl_profile_child(profile, root, sum->node, &node);
+		else if (!code)
 			code = day_stacks_below(s->stacks, root, sum->node, &node);
 		if (!code)
 			hl_profile_count(profile, node, sum->count, sum->weight);
@@ -292,7 +335,7 @@ int day_reader_samples(struct day_reader *day, const struct hl_store_query *quer
 
 	if (!code)
 		code = read_samples(&s, err);
-	for (size_t i = 0; i < s.n_sums && !code; i++)
+	for (size_t i = 0; i < s.n_sums && !code && !query->piece_ns; i++)
 		code = day_stacks_need(s.stacks, s.sums[i].node, err);
 	/* All was read and is sound: now it counts. */
 	if (!code && add_stacks(&s, profile))

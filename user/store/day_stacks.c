@@ -261,11 +261,24 @@ int day_stacks_need(struct day_stacks *s, uint32_t node, struct hl_err *err)
 	return code;
 }
 
-static bool is_left_out(const struct day_stacks *s, uint32_t node)
+static bool is_within_function(const struct day_stacks *s, uint32_t node)
 {
 	uint8_t kind = hl_profile_get_frame(s->profile, s->frames[s->nodes[node].frame] - 1)->kind;
 
-	return s->functions && (kind == HL_FRAME_INSN || kind == HL_FRAME_PART);
+	return kind == HL_FRAME_INSN || kind == HL_FRAME_PART;
+}
+
+int day_stacks_function(struct day_stacks *s, uint32_t node, uint32_t *ret, struct hl_err *err)
+{
+	int code;
+
+	if (node < 1 || node > s->n_nodes)
+		return hl_err_set(err, -EBADMSG, "there is no stack %u", node);
+	while (!(code = read_node(s, node, err)) && is_within_function(s, node) && s->nodes[node].parent)
+		node = s->nodes[node].parent;
+	if (!code)
+		*ret = s->frames[s->nodes[node].frame] - 1;
+	return code;
 }
 
 int day_stacks_below(struct day_stacks *s, uint32_t root, uint32_t node, uint32_t *ret)
@@ -274,7 +287,7 @@ int day_stacks_below(struct day_stacks *s, uint32_t root, uint32_t node, uint32_
 	int code = 0;
 
 	for (; node && !(s->nodes[node].root == root && s->nodes[node].below); node = s->nodes[node].parent)
-		if (n || !is_left_out(s, node))
+		if (n || !s->functions || !is_within_function(s, node))
 			path[n++] = node;
 	if (node)
 		at = s->nodes[node].below;

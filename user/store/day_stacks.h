@@ -23,6 +23,8 @@ void day_stacks_free(struct day_stacks *stacks);
 
 /* Reads stack @node and all that it consists of. 0; -EBADMSG: there is none, or it is damaged; or -errno. */
 int day_stacks_need(struct day_stacks *stacks, uint32_t node, struct hl_err *err);
+/* The profile's frame of the function that stack @node ends in, of which no more is read. As day_stacks_need(). */
+int day_stacks_function(struct day_stacks *stacks, uint32_t node, uint32_t *ret, struct hl_err *err);
 /*
  * The profile's node of stack @node, which was read, below its node @root. Roots one after the other: all of
  * one, then all of the next. 0 or -ENOMEM.

@@ -19,7 +19,7 @@
  * day, into one profile, in which equal frames of several days and hosts meet.
  */
 
-enum { MAX_FILES = 1 << 16, MAX_EVENTS = 64 };
+enum { MAX_FILES = 1 << 16, MAX_EVENTS = 64, MAX_PIECES = 1 << 20 };
 
 struct event_sum {
 	char *name;
@@ -36,7 +36,27 @@ struct hl_reading {
 	size_t n_events;
 	struct hl_summary *summary;
 	struct hl_profile *profile;
+	struct hl_summary **pieces; /* of a query that has some */
+	size_t n_pieces;
 };
+
+static int make_pieces(struct hl_reading *reading)
+{
+	const struct hl_store_query *q = &reading->query;
+	uint64_t n =
+		q->until_ns > q->since_ns ? (q->until_ns - q->since_ns + q->piece_ns - 1) / q->piece_ns : 0;
+
+	reading->pieces = n < MAX_PIECES ? calloc(n + 1, sizeof(reading->pieces[0])) : NULL;
+	for (uint64_t i = 0; reading->pieces && i < n; i++) {
+		uint64_t start_ns = q->since_ns + i * q->piece_ns;
+
+		reading->pieces[i] = hl_summary_new(start_ns, start_ns + q->piece_ns, reading->now_ns);
+		if (!reading->pieces[i])
+			return -ENOMEM;
+		reading->n_pieces++;
+	}
+	return reading->pieces ? 0 : -ENOMEM;
+}
 
 struct hl_reading *hl_reading_new(const struct hl_store_query *query)
 {
@@ -50,7 +70,7 @@ struct hl_reading *hl_reading_new(const struct hl_store_query *query)
 		reading->query.until_ns = reading->now_ns;
 	reading->profile = hl_profile_new();
 	reading->summary = hl_summary_new(query->since_ns, reading->query.until_ns, reading->now_ns);
-	if (reading->profile && reading->summary)
+	if (reading->profile && reading->summary && (!query->piece_ns || !make_pieces(reading)))
 		return reading;
 	hl_reading_free(reading);
 	return NULL;
@@ -73,6 +93,9 @@ void hl_reading_free(struct hl_reading *reading)
 		free(reading->events[i].name);
 	hl_profile_free(reading->profile);
 	hl_summary_free(reading->summary);
+	for (size_t i = 0; i < reading->n_pieces; i++)
+		hl_summary_free(reading->pieces[i]);
+	free(reading->pieces);
 	free(reading);
 }
 
@@ -89,6 +112,12 @@ uint64_t hl_reading_last_ns(const struct hl_reading *reading, uint64_t *ret_leng
 const char *hl_reading_host(const struct hl_reading *reading, size_t index, uint64_t *ret_covered_ns)
 {
 	return hl_summary_host(reading->summary, index, ret_covered_ns);
+}
+
+struct hl_reading_piece hl_reading_piece(const struct hl_reading *reading, size_t index)
+{
+	return index < reading->n_pieces ? hl_summary_piece(reading->pieces[index])
+					 : (struct hl_reading_piece){ 0 };
 }
 
 /* Appends "A/B" to a list of words; @b may be NULL. 0 or -ENOMEM. */
@@ -258,6 +287,19 @@ static const char *choose_event(const struct hl_reading *reading)
 	return best ? best->name : NULL;
 }
 
+static int add_to_pieces(struct hl_reading *reading, const struct day_reader *day, struct hl_err *err)
+{
+	for (size_t i = 0; i < day->n_windows; i++) {
+		const struct day_window *w = &day->windows[i];
+		uint64_t piece = (w->start_ns - reading->query.since_ns) / reading->query.piece_ns;
+
+		if (w->wanted && piece < reading->n_pieces &&
+		    hl_summary_add_window(reading->pieces[piece], &day->sources[w->source], w))
+			return no_memory(err);
+	}
+	return 0;
+}
+
 static int read_day(struct hl_reading *reading, const char *path, const char *event, struct hl_err *err)
 {
 	struct day_reader day = { 0 };
@@ -270,6 +312,8 @@ static int read_day(struct hl_reading *reading, const char *path, const char *ev
 		code = day_reader_samples(&day, &reading->query, event, reading->profile, &left_out, err);
 	if (!code)
 		code = hl_summary_add(reading->summary, &day, &left_out, err);
+	if (!code && reading->query.piece_ns)
+		code = add_to_pieces(reading, &day, err);
 	day_reader_done(&day);
 	return code && code != -ENOMEM ? hl_summary_unread(reading->summary, path, err) : code;
 }

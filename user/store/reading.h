@@ -33,6 +33,18 @@ struct hl_store_query {
 	bool keyed; /* what it pushes is "KEY=VALUE": the frame's module is KEY */
 	bool some;  /* it leaves some out: what is not asked for need not even be read */
 	bool pids;  /* it looks at pid, exec_id or started_ns, which sums of minutes and hours do not tell */
+	/*
+	 * Not 0: what functions had over time is read, in pieces of that length from @since_ns on. Each sample is a
+	 * stack of two frames then: a root whose address is the number of its piece, counted from 0, and the function
+	 * that it was in. @root says only what is left out; NULL: nothing is.
+	 */
+	uint64_t piece_ns;
+};
+
+/* What is known of a piece. */
+struct hl_reading_piece {
+	uint64_t expected, seen; /* samples that were due, and those that the program saw */
+	uint32_t cpus;           /* of the hosts that there are windows of */
 };
 
 /* A profile in the making, from the stores of one or several hosts. */
@@ -64,6 +76,9 @@ uint64_t hl_reading_last_ns(const struct hl_reading *reading, uint64_t *ret_leng
 
 /* Host @index, counted from 0, and for how long there are windows of it; NULL beyond the last. */
 const char *hl_reading_host(const struct hl_reading *reading, size_t index, uint64_t *ret_covered_ns);
+
+/* Piece @index, counted from 0, of a query with pieces. */
+struct hl_reading_piece hl_reading_piece(const struct hl_reading *reading, size_t index);
 
 /* The finished profile; the reading's. */
 struct hl_profile *hl_reading_profile(const struct hl_reading *reading);

@@ -177,7 +177,7 @@ static int take_source(struct hl_summary *s, const struct day_source *source)
 	return m->kernel && m->version && m->decoders && m->event && m->unit ? 0 : -ENOMEM;
 }
 
-static int add_window(struct hl_summary *s, const struct day_source *source, const struct day_window *w)
+int hl_summary_add_window(struct hl_summary *s, const struct day_source *source, const struct day_window *w)
 {
 	struct host *host = get_host(s, source->host);
 	struct hl_span span = { w->start_ns, w->start_ns + w->length_ns, 0 };
@@ -203,6 +203,15 @@ static int add_window(struct hl_summary *s, const struct day_source *source, con
 	if (span.end_ns > s->last.end_ns)
 		s->last = span;
 	return hl_coverage_add(&s->coverage, &span);
+}
+
+struct hl_reading_piece hl_summary_piece(const struct hl_summary *s)
+{
+	struct hl_reading_piece piece = { .expected = s->meta.expected, .seen = s->meta.seen };
+
+	for (size_t i = 0; i < s->n_hosts; i++)
+		piece.cpus += s->hosts[i].cpus;
+	return piece;
 }
 
 static int add_loss(struct hl_summary *s, uint8_t kind, const char *name, const char *help, uint64_t count)
@@ -322,7 +331,7 @@ int hl_summary_add(struct hl_summary *s, struct day_reader *day, const struct da
 
 		if (!w->wanted)
 			continue;
-		if ((source != last && take_source(s, source)) || add_window(s, source, w))
+		if ((source != last && take_source(s, source)) || hl_summary_add_window(s, source, w))
 			return no_memory(err);
 		last = source;
 	}

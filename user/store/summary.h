@@ -6,9 +6,12 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "store/reading.h"
 
 struct day_left_out;
 struct day_reader;
+struct day_source;
+struct day_window;
 struct hl_profile;
 
 /* The header of a profile that was read from a store: sums over its windows, and what is missing. */
@@ -31,6 +34,12 @@ int hl_summary_aside(struct hl_summary *summary, const char *name, struct hl_err
 /* Notes what is not shown since its event is another. */
 int hl_summary_other_event(struct hl_summary *summary, const char *event, uint64_t windows, uint64_t samples,
 			   struct hl_err *err);
+
+/* Adds one window alone, to a summary that is only asked for its piece. 0 or -ENOMEM. */
+int hl_summary_add_window(struct hl_summary *summary, const struct day_source *source,
+			  const struct day_window *window);
+/* What was added, as a piece of a range. */
+struct hl_reading_piece hl_summary_piece(const struct hl_summary *summary);
 
 /* How many were added. */
 uint64_t hl_summary_windows(const struct hl_summary *summary);
