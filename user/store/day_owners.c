@@ -13,7 +13,7 @@
 #include "store/owner.h"
 #include "store/reading.h"
 
-enum { MAX_ITEMS = 1 << 28, MAX_CGROUPS = 1 << 24, MAX_ROOTS = 1 << 24 };
+enum { MAX_ITEMS = 1 << 28, MAX_MET = 1 << 24, MAX_ROOTS = 1 << 24 };
 
 /* Frames that stand for an owner at the start of its stacks. */
 struct root {
@@ -26,6 +26,12 @@ struct host {
 	uint32_t *roots; /* by thread: one more than its root; 0: it was not met yet */
 };
 
+/* What was read of a table, by number; NULL: not met yet. */
+struct met {
+	const void **items;
+	size_t cap, n;
+};
+
 struct day_owners {
 	struct day_reader *day;
 	const struct hl_store_query *query;
@@ -35,8 +41,7 @@ struct day_owners {
 	struct host *hosts;
 	uint32_t *host_of_source;
 	size_t n_hosts;
-	const struct hl_owner_cgroup **cgroups; /* by number; NULL: not met yet */
-	size_t cap_cgroups, n_cgroups;
+	struct met cgroups, services, modules;
 	struct root *roots;
 	uint32_t *frames;
 	size_t n_roots, cap_roots, n_frames, cap_frames;
@@ -57,7 +62,9 @@ void day_owners_free(struct day_owners *o)
 		free(o->hosts[i].roots);
 	free(o->hosts);
 	free(o->host_of_source);
-	free(o->cgroups);
+	free(o->cgroups.items);
+	free(o->services.items);
+	free(o->modules.items);
 	free(o->roots);
 	free(o->frames);
 	hl_index_done(&o->root_index);
@@ -192,25 +199,31 @@ static int read_cgroup(struct day_owners *o, uint32_t number, struct hl_owner_cg
 	return container ? read_container(o, (uint32_t)container, cgroup, err) : 0;
 }
 
+/* Makes room for @number of a table. */
+static int make_room(struct met *met, int64_t number, struct hl_err *err)
+{
+	if (number < 0 || number > MAX_MET)
+		return hl_err_set(err, -EBADMSG, "its processes are damaged");
+	if (hl_grow(&met->items, &met->cap, (size_t)number + 1, sizeof(*met->items), MAX_MET + 1))
+		return no_memory(err);
+	while (met->n <= (size_t)number)
+		met->items[met->n++] = NULL;
+	return 0;
+}
+
 /* Cgroup @number of the day; NULL for 0. */
 static int get_cgroup(struct day_owners *o, int64_t number, const struct hl_owner_cgroup **ret,
 		      struct hl_err *err)
 {
 	struct hl_owner_cgroup *cgroup = NULL;
-	int code;
+	int code = make_room(&o->cgroups, number, err);
 
-	if (number < 0 || number > MAX_CGROUPS)
-		return hl_err_set(err, -EBADMSG, "its cgroup %lld is damaged", (long long)number);
-	if (hl_grow(&o->cgroups, &o->cap_cgroups, (size_t)number + 1, sizeof(*o->cgroups), MAX_CGROUPS + 1))
-		return no_memory(err);
-	while (o->n_cgroups <= (size_t)number)
-		o->cgroups[o->n_cgroups++] = NULL;
-	*ret = o->cgroups[number];
-	if (!number || *ret)
-		return 0;
-	code = read_cgroup(o, (uint32_t)number, &cgroup, err);
+	if (!code && number && !o->cgroups.items[number]) {
+		code = read_cgroup(o, (uint32_t)number, &cgroup, err);
+		o->cgroups.items[number] = cgroup;
+	}
 	if (!code)
-		*ret = o->cgroups[number] = cgroup;
+		*ret = o->cgroups.items[number];
 	return code;
 }
 
@@ -308,20 +321,21 @@ static int make_root(struct day_owners *o, const struct hl_owner *owner, uint32_
 }
 
 /* The text of the row @number in the second column of @table; NULL for 0. */
-static int get_text(struct day_owners *o, enum hl_table table, int64_t number, const char **ret,
-		    struct hl_err *err)
+static int get_text(struct day_owners *o, struct met *met, enum hl_table table, int64_t number,
+		    const char **ret, struct hl_err *err)
 {
 	const struct hl_query *q;
-	int code;
+	int code = make_room(met, number, err);
 
-	*ret = NULL;
-	if (!number)
-		return 0;
-	if (number < 0 || number > UINT32_MAX)
-		return hl_err_set(err, -EBADMSG, "its processes are damaged");
-	code = hl_rows_get(o->day->rows, table, (uint32_t)number, &q, err);
+	if (!code && number && !met->items[number]) {
+		code = hl_rows_get(o->day->rows, table, (uint32_t)number, &q, err);
+		if (!code)
+			met->items[number] = keep(o, q, 1, &code);
+		if (code == -ENOMEM)
+			return no_memory(err);
+	}
 	if (!code)
-		*ret = text_of(q, 1);
+		*ret = met->items[number];
 	return code;
 }
 
@@ -347,9 +361,9 @@ static int meet(struct day_owners *o, const struct host *host, uint32_t thread, 
 	owner.process = hl_query_bytes(p, 5, &len);
 	code = get_cgroup(o, hl_query_int(p, 6), &owner.cgroup, err);
 	if (!code)
-		code = get_text(o, HL_TABLE_SERVICES, hl_query_int(p, 7), &owner.service, err);
+		code = get_text(o, &o->services, HL_TABLE_SERVICES, hl_query_int(p, 7), &owner.service, err);
 	if (!code)
-		code = get_text(o, HL_TABLE_MODULES, hl_query_int(p, 8), &owner.exe, err);
+		code = get_text(o, &o->modules, HL_TABLE_MODULES, hl_query_int(p, 8), &owner.exe, err);
 	if (code)
 		return code;
 	if (make_root(o, &owner, &root))

@@ -216,31 +216,34 @@ int64_t hl_query_int(const struct hl_query *query, int column)
 	return sqlite3_column_int64(query->statement, column);
 }
 
-const char *hl_query_bytes(const struct hl_query *query, int column, size_t *ret_len)
+/* Of a column of that type. */
+static const char *bytes_of(const struct hl_query *query, int column, int type, size_t *ret_len)
 {
-	const void *bytes = sqlite3_column_type(query->statement, column) == SQLITE_BLOB
-				    ? sqlite3_column_blob(query->statement, column)
-				    : (const void *)sqlite3_column_text(query->statement, column);
+	const void *bytes = type == SQLITE_BLOB ? sqlite3_column_blob(query->statement, column)
+						: (const void *)sqlite3_column_text(query->statement, column);
 
 	*ret_len = bytes ? (size_t)sqlite3_column_bytes(query->statement, column) : 0;
 	return bytes ? bytes : "";
 }
 
+const char *hl_query_bytes(const struct hl_query *query, int column, size_t *ret_len)
+{
+	return bytes_of(query, column, sqlite3_column_type(query->statement, column), ret_len);
+}
+
 struct hl_value hl_query_value(const struct hl_query *query, int column)
 {
 	struct hl_value value = { .type = HL_VALUE_NULL };
+	int type = sqlite3_column_type(query->statement, column);
 
-	switch (sqlite3_column_type(query->statement, column)) {
+	switch (type) {
 	case SQLITE_INTEGER:
 		value = hl_int(hl_query_int(query, column));
 		break;
 	case SQLITE_TEXT:
-		value.type = HL_VALUE_TEXT;
-		value.bytes = hl_query_bytes(query, column, &value.len);
-		break;
 	case SQLITE_BLOB:
-		value.type = HL_VALUE_BLOB;
-		value.bytes = hl_query_bytes(query, column, &value.len);
+		value.type = type == SQLITE_TEXT ? HL_VALUE_TEXT : HL_VALUE_BLOB;
+		value.bytes = bytes_of(query, column, type, &value.len);
 		break;
 	}
 	return value;

@@ -9,11 +9,13 @@
 #include "base/str.h"
 
 /* Three bytes and two as SQLite writes numbers: of a million flipped bits one is missed, or sixty. */
-enum { ROW_MASK = 0x7fffff, NODE_MASK = 0x7fff, MAX_COLUMNS = 16 };
+enum { ROW_MASK = 0x7fffff, NODE_MASK = 0x7fff, MAX_COLUMNS = 16, FAR = 4 };
 
 struct hl_rows {
 	struct hl_db *db;
-	struct hl_query *by_number[HL_N_INTERNED]; /* NULL: not needed so far */
+	/* NULL: not needed so far. They stand at the row of the number that was asked for last, or at none: 0. */
+	struct hl_query *by_number[HL_N_INTERNED];
+	uint32_t at[HL_N_INTERNED];
 	struct hl_str room;
 };
 
@@ -97,6 +99,25 @@ void hl_rows_free(struct hl_rows *rows)
 	free(rows);
 }
 
+/*
+ * From the row of number @from, 0: none, to that of @number: 1, 0 if there is none, or -errno. Those that belong to one
+ * window were mostly written one after the other, and the next row costs less than to search.
+ */
+static int step_to(struct hl_query *query, uint32_t from, uint32_t number, struct hl_err *err)
+{
+	int code = 1;
+
+	if (from && number > from && number - from <= FAR) {
+		while (code == 1 && hl_query_int(query, 0) < (int64_t)number)
+			code = hl_query_step(query, err);
+	} else if (!from || number != from) {
+		hl_query_reset(query);
+		hl_query_give(query, hl_int(number));
+		code = hl_query_step(query, err);
+	}
+	return code == 1 && hl_query_int(query, 0) != (int64_t)number ? 0 : code;
+}
+
 int hl_rows_get(struct hl_rows *rows, enum hl_table table, uint32_t number, const struct hl_query **ret,
 		struct hl_err *err)
 {
@@ -105,14 +126,14 @@ int hl_rows_get(struct hl_rows *rows, enum hl_table table, uint32_t number, cons
 	int code = 0;
 
 	if (!*query) {
-		(void)snprintf(sql, sizeof(sql), "SELECT * FROM %s WHERE id = ?", hl_tables[table].name);
+		(void)snprintf(sql, sizeof(sql), "SELECT * FROM %s WHERE id >= ? ORDER BY id",
+			       hl_tables[table].name);
 		code = hl_query_new(rows->db, sql, query, err);
 		if (code)
 			return code;
 	}
-	hl_query_reset(*query);
-	hl_query_give(*query, hl_int(number));
-	code = hl_query_step(*query, err);
+	code = step_to(*query, rows->at[table], number, err);
+	rows->at[table] = code == 1 ? number : 0;
 	if (code < 0)
 		return code;
 	if (!code)
