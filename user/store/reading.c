@@ -47,7 +47,9 @@ static int make_pieces(struct hl_reading *reading)
 		q->until_ns > q->since_ns ? (q->until_ns - q->since_ns + q->piece_ns - 1) / q->piece_ns : 0;
 
 	reading->pieces = n < MAX_PIECES ? calloc(n + 1, sizeof(reading->pieces[0])) : NULL;
-	for (uint64_t i = 0; reading->pieces && i < n; i++) {
+	if (!reading->pieces)
+		return -ENOMEM;
+	for (uint64_t i = 0; i < n; i++) {
 		uint64_t start_ns = q->since_ns + i * q->piece_ns;
 
 		reading->pieces[i] = hl_summary_new(start_ns, start_ns + q->piece_ns, reading->now_ns);
@@ -55,7 +57,7 @@ static int make_pieces(struct hl_reading *reading)
 			return -ENOMEM;
 		reading->n_pieces++;
 	}
-	return reading->pieces ? 0 : -ENOMEM;
+	return 0;
 }
 
 struct hl_reading *hl_reading_new(const struct hl_store_query *query)
@@ -93,7 +95,7 @@ void hl_reading_free(struct hl_reading *reading)
 		free(reading->events[i].name);
 	hl_profile_free(reading->profile);
 	hl_summary_free(reading->summary);
-	for (size_t i = 0; i < reading->n_pieces; i++)
+	for (size_t i = 0; reading->pieces && i < reading->n_pieces; i++)
 		hl_summary_free(reading->pieces[i]);
 	free(reading->pieces);
 	free(reading);
