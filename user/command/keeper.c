@@ -30,8 +30,11 @@
 #include "store/store.h"
 #include "symd/client.h"
 
-/* So many windows may wait: at ten seconds each, a store that hangs for a minute costs nothing. */
-enum { MAX_WAITING = 6, STARTS = 5 };
+/*
+ * Windows that wait: some always may, so that a store that hangs for a minute costs nothing; more where they are small,
+ * as on a host that is too busy to name what it samples.
+ */
+enum { ALWAYS_WAITING = 6, MAX_WAITING = 60, WAITING_BYTES = 16 << 20, STARTS = 5 };
 
 struct hl_keeper {
 	struct hl_keeper_options options;
@@ -355,11 +358,20 @@ int hl_keeper_start(struct hl_keeper *k, struct hl_err *err)
 	return 0;
 }
 
+static bool has_room(const struct hl_keeper *k)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < k->n_waiting; i++)
+		bytes += hl_window_bytes(&k->waiting[i].window);
+	return k->n_waiting < ALWAYS_WAITING || (k->n_waiting < MAX_WAITING && bytes < WAITING_BYTES);
+}
+
 void hl_keeper_put(struct hl_keeper *k, struct hl_kept *kept)
 {
 	(void)pthread_mutex_lock(&k->lock);
 	k->n_put++;
-	if (k->n_waiting < MAX_WAITING) {
+	if (has_room(k)) {
 		k->waiting[k->n_waiting++] = *kept;
 		*kept = (struct hl_kept){ 0 };
 	} else {

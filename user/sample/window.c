@@ -141,6 +141,17 @@ uint64_t hl_window_total(const struct hl_window *window)
 	return total;
 }
 
+uint64_t hl_window_bytes(const struct hl_window *window)
+{
+	uint64_t bytes = window->n_samples * sizeof(*window->samples) +
+			 window->n_processes * sizeof(*window->processes) +
+			 window->n_stacks * sizeof(*window->stacks);
+
+	for (size_t i = 0; i < window->n_stacks; i++)
+		bytes += window->stacks[i].head.n * sizeof(*window->stacks[i].frames);
+	return bytes;
+}
+
 void hl_window_done(struct hl_window *window)
 {
 	free(window->samples);

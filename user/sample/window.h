@@ -71,6 +71,8 @@ const struct hl_process *hl_window_process(const struct hl_window *window, const
 
 /* Sum of samples over all keys. */
 uint64_t hl_window_total(const struct hl_window *window);
+/* Bytes of what it holds. */
+uint64_t hl_window_bytes(const struct hl_window *window);
 void hl_window_done(struct hl_window *window);
 
 #endif
