@@ -2,6 +2,7 @@
 /* needs: base sample process tests/boltwriter */
 #include <errno.h>
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -241,6 +242,66 @@ HL_TEST(labels_of_podman)
 	put_database("{\"id\":\"x\",\"name\":\"web\"}");
 	CHECK_INT(hl_container_read(NULL, fd, &place, &c, &err), -EBADMSG);
 	CHECK(strstr(err.text, "libpod/bolt_state.db"));
+	CHECK_STR(c->name, "4f4e7bd2cbd1");
+	hl_container_free(c);
+	done_root(fd);
+}
+
+#define OTHER "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+/* podman's database as it is from 4.8 on. */
+static void put_sqlite(const char *path, const char *config, const char *pod)
+{
+	char full[512];
+	char *sql;
+	sqlite3 *db;
+
+	put_text(path, "");
+	(void)snprintf(full, sizeof(full), "%s/%s", root, path);
+	CHECK_INT(sqlite3_open(full, &db), 0);
+	sql = sqlite3_mprintf("CREATE TABLE ContainerConfig(ID TEXT PRIMARY KEY NOT NULL, Name TEXT UNIQUE "
+			      "NOT NULL, PodID TEXT, "
+			      "JSON TEXT NOT NULL); CREATE TABLE PodConfig(ID TEXT PRIMARY KEY NOT NULL, "
+			      "Name TEXT UNIQUE NOT "
+			      "NULL, JSON TEXT NOT NULL); INSERT INTO ContainerConfig VALUES (%Q, 'web', %Q, "
+			      "CAST(%Q AS BLOB)); "
+			      "INSERT INTO PodConfig VALUES (%Q, 'shop', CAST(%Q AS BLOB))",
+			      ID, OTHER, config, OTHER, pod);
+	CHECK_INT(sqlite3_exec(db, sql, NULL, NULL, NULL), 0);
+	sqlite3_free(sql);
+	(void)sqlite3_close(db);
+}
+
+HL_TEST(podman_by_its_sqlite_database)
+{
+	static const char *const paths[] = { "var/lib/containers/storage/db.sql",
+					     "run/containers/storage/db.sql" };
+	static const char config[] = "{\"id\":\"" ID "\",\"name\":\"web\",\"pod\":\"" OTHER
+				     "\",\"rootfsImageName\":\"localhost/bb:1\",\"labels\":{\"team\":\"a\"}}";
+	struct hl_container *c;
+	int fd;
+
+	for (int i = 0; i < 2; i++) {
+		fd = new_root();
+		put_sqlite(paths[i], config, "{\"id\":\"" OTHER "\",\"name\":\"shop\"}");
+		c = read_as(fd, "/machine.slice/libpod-" ID ".scope", 0);
+		CHECK_STR(c->name, "web");
+		CHECK_STR(c->image, "localhost/bb:1");
+		CHECK_STR(c->pod, "shop");
+		CHECK_STR(hl_container_label(c, "team"), "a");
+		hl_container_free(c);
+		done_root(fd);
+		(void)snprintf(root, sizeof(root), "/tmp/hl-container-XXXXXX");
+	}
+	fd = new_root();
+	put_sqlite(paths[0], config, "[1]");
+	c = read_as(fd, "/machine.slice/libpod-" ID ".scope", -EBADMSG);
+	CHECK_STR(c->name, "web");
+	CHECK_STR(c->pod_uid, OTHER);
+	CHECK(!c->pod);
+	hl_container_free(c);
+	put_text(paths[0], "damaged");
+	c = read_as(fd, "/machine.slice/libpod-" ID ".scope", -EBADMSG);
 	CHECK_STR(c->name, "4f4e7bd2cbd1");
 	hl_container_free(c);
 	done_root(fd);

@@ -34,6 +34,7 @@ struct entry {
 	/* As it was when it was made, until it is looked at; NULL: that was not seen. */
 	char *expected;
 	struct hl_container *early; /* NULL: in none, or nothing was known yet */
+	bool early_whole;           /* all files that were there could be used */
 };
 
 struct hl_cgroups {
@@ -174,7 +175,8 @@ static void set_path(struct hl_cgroups *cgroups, struct entry *entry, const char
 	if (!entry->path)
 		return;
 	/* What its runtime had written by then is all of it, and may be removed by now. */
-	if (entry->expected && entry->early && entry->early->described && strcmp(entry->expected, path) == 0)
+	if (entry->expected && entry->early && entry->early->described && entry->early_whole &&
+	    strcmp(entry->expected, path) == 0)
 		entry->container = TAKE_PTR(entry->early);
 	describe(cgroups, entry);
 	forget_expected(cgroups, entry);
@@ -206,8 +208,8 @@ void hl_cgroups_expect(struct hl_cgroups *cgroups, uint8_t kind, const char *pat
 		cgroups->n_expected += entry->expected != NULL;
 		/* What fails now is tried again when there is a sample. */
 		if (entry->expected && place.runtime)
-			(void)hl_container_read(cgroups->reach, cgroups->root_fd, &place, &entry->early,
-						NULL);
+			entry->early_whole = !hl_container_read(cgroups->reach, cgroups->root_fd, &place,
+								&entry->early, NULL);
 	}
 	(void)pthread_mutex_unlock(&cgroups->lock);
 }

@@ -20,6 +20,7 @@
 #include "process/bolt.h"
 #include "process/container.h"
 #include "process/reach.h"
+#include "process/sqlite.h"
 
 enum { FILE_LIMIT = 1 << 20, LIST_LIMIT = 8 << 20, DEPTH = 32 };
 
@@ -165,23 +166,41 @@ static int read_storage_list(struct hl_container *container, json_object *file)
 	return 0;
 }
 
+/* Whether a record of podman is the one that was asked for. */
+static bool has_id(json_object *file, const char *id)
+{
+	json_object *value = member(file, "id");
+
+	return json_object_is_type(value, json_type_string) && strcmp(json_object_get_string(value), id) == 0;
+}
+
 /* podman's own record: it is the only one that has labels. */
 static int read_podman(struct hl_container *container, json_object *file)
 {
-	const char *id = NULL;
-	int code = keep(container, &id, member(file, "id"), HL_NAME_MAX);
+	int code;
 
-	if (code)
-		return code;
-	if (!id || strcmp(id, container->id) != 0)
+	if (!has_id(file, container->id))
 		return -EBADMSG;
 	code = keep(container, &container->name, member(file, "name"), HL_NAME_MAX);
+	if (!code)
+		code = keep(container, &container->image, member(file, "rootfsImageName"), HL_VALUE_MAX);
+	if (!code)
+		code = keep(container, &container->pod_uid, member(file, "pod"), HL_NAME_MAX);
 	return code ? code : add_labels(container, member(file, "labels"));
+}
+
+static int read_podman_pod(struct hl_container *container, json_object *file)
+{
+	if (!has_id(file, container->pod_uid))
+		return -EBADMSG;
+	return keep(container, &container->pod, member(file, "name"), HL_NAME_MAX);
 }
 
 enum {
 	ADDS = 1, /* to what others say; it tells no runtime */
-	BOLT = 2, /* a database, in which podman has the container's configuration: its boltdb_state.go */
+	/* A database, in which podman has the container's configuration: its boltdb_state.go, sqlite_state.go */
+	BOLT = 2,
+	SQLITE = 4,
 };
 
 /*
@@ -207,6 +226,8 @@ static const struct source {
 	  FILE_LIMIT, 0 },
 	{ "podman", "var/lib/containers/storage/overlay-containers/containers.json", read_storage_list,
 	  LIST_LIMIT, ADDS },
+	{ "podman", "var/lib/containers/storage/db.sql", read_podman, FILE_LIMIT, ADDS | SQLITE },
+	{ "podman", "run/containers/storage/db.sql", read_podman, FILE_LIMIT, ADDS | SQLITE }, /* transient */
 	{ "podman", "var/lib/containers/storage/libpod/bolt_state.db", read_podman, FILE_LIMIT, ADDS | BOLT },
 	{ "crun", "run/crun/@/config.json", read_oci, FILE_LIMIT, 0 },
 	{ "runc", "run/runc/@/state.json", read_runc, FILE_LIMIT, 0 },
@@ -226,49 +247,75 @@ static int path_of(const struct source *source, const char *id, const char *spac
 	return hl_str_status(out);
 }
 
-/* What the open file at @fd has to say of @container. */
-static int read_text(const struct source *source, const struct hl_container *container, int fd, char **ret,
-		     size_t *ret_len)
+/* Where a source is read from. */
+struct place {
+	struct hl_reach *reach;
+	int root_fd;
+	const char *path;
+};
+
+/* What @source has to say of the container, or pod, @id. -ENOENT: nothing. */
+static int read_text(const struct place *place, const struct source *source, bool pod, const char *id,
+		     char **ret, size_t *ret_len)
 {
-	const char *const keys[] = { "ctr", container->id, "config" };
+	const char *const keys[] = { pod ? "pod" : "ctr", id, "config" };
+	_cleanup_close_ int fd = -1;
+	struct stat st;
 	char self[32];
 
+	if (source->flags & SQLITE)
+		return hl_sqlite_get(place->reach, place->root_fd, place->path,
+				     pod ? "SELECT JSON FROM PodConfig WHERE ID = ?"
+					 : "SELECT JSON FROM ContainerConfig WHERE ID = ?",
+				     id, source->limit, ret, ret_len);
+	fd = hl_reach_open_in_root(place->reach, place->root_fd, place->path, &st);
+	if (fd < 0)
+		return fd;
 	if (source->flags & BOLT)
 		return hl_bolt_get(fd, keys, 3, source->limit, ret, ret_len);
 	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
 	return hl_read_file_at(AT_FDCWD, self, source->limit, ret, ret_len);
 }
 
-/* 1: it is not there. */
+/* Gives what @source says to @read. 1: it says nothing, or is not there. */
+static int read_with(const struct place *place, const struct source *source, bool pod,
+		     int (*read)(struct hl_container *container, json_object *file),
+		     struct hl_container *container, struct hl_err *err)
+{
+	_cleanup_json_ json_object *file = NULL;
+	_cleanup_free_ char *text = NULL;
+	size_t len;
+	int code = read_text(place, source, pod, pod ? container->pod_uid : container->id, &text, &len);
+
+	if (code == -ENOENT || code == -ENOTDIR)
+		return 1;
+	if (code)
+		return hl_err_errno(err, code, "cannot read '/%s'", place->path);
+	file = parse(text, len);
+	if (!file)
+		return hl_err_set(err, -EBADMSG, "'/%s' is no JSON, or nested deeper than %d", place->path,
+				  DEPTH);
+	code = read(container, file);
+	return code && code != -ENOMEM ? hl_err_errno(err, code, "cannot use '/%s'", place->path) : code;
+}
+
+/* 1: it says nothing, or is not there. */
 static int read_source(struct hl_reach *reach, int root_fd, const struct source *source, const char *space,
 		       struct hl_container *container, struct hl_err *err)
 {
 	_cleanup_str_ struct hl_str path = { 0 };
-	_cleanup_json_ json_object *file = NULL;
-	_cleanup_free_ char *text = NULL;
-	_cleanup_close_ int fd = -1;
-	struct stat st;
-	size_t len;
+	struct place place = { reach, root_fd, NULL };
 	int code = path_of(source, container->id, space, &path);
 
 	if (code)
 		return code;
-	fd = hl_reach_open_in_root(reach, root_fd, path.data, &st);
-	if (fd == -ENOENT || fd == -ENOTDIR)
-		return 1;
-	if (fd < 0)
-		return hl_err_errno(err, fd, "cannot open '/%s'", path.data);
-	code = read_text(source, container, fd, &text, &len);
-	if (code == -ENOENT)
-		return 1;
-	if (code)
-		return hl_err_errno(err, code, "cannot read '/%s'", path.data);
-	file = parse(text, len);
-	if (!file)
-		return hl_err_set(err, -EBADMSG, "'/%s' is no JSON, or nested deeper than %d", path.data,
-				  DEPTH);
-	code = source->read(container, file);
-	return code && code != -ENOMEM ? hl_err_errno(err, code, "cannot use '/%s'", path.data) : code;
+	place.path = path.data;
+	code = read_with(&place, source, false, source->read, container, err);
+	if (!code && source->flags & (BOLT | SQLITE) && container->pod_uid && !container->pod) {
+		code = read_with(&place, source, true, read_podman_pod, container, err);
+		return code < 0 ? code : 0;
+	}
+	return code;
 }
 
 /* Whether @source may be about a container of this runtime. */
