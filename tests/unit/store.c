@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "store/db.h"
 
 #include "stores.h"
@@ -231,6 +232,25 @@ HL_TEST(several_stores_make_one_report)
 	CHECK_INT(stores_total(reading),
 		  stores_samples(1) + stores_samples(2) + stores_samples(5) + stores_samples(6));
 	hl_reading_free(reading);
+}
+
+HL_TEST(a_writer_is_seen_and_not_disturbed)
+{
+	struct hl_store_writer writer = { 0 };
+	uint64_t before = hl_realtime_ns();
+	struct hl_store *store;
+
+	CHECK_INT(hl_store_writer("/nonexistent", &writer), 0);
+	CHECK_INT(hl_store_writer(stores_dir(), &writer), 0);
+	store = stores_open(stores_dir());
+	CHECK_INT(hl_store_writer(stores_dir(), &writer), 1);
+	CHECK_INT(writer.pid, getpid());
+	/* The clock of files is one that ticks. */
+	CHECK(writer.since_ns + STORES_S > before && writer.since_ns <= hl_realtime_ns());
+	hl_store_close(store);
+	CHECK_INT(hl_store_writer(stores_dir(), &writer), 0);
+	store = stores_open(stores_dir());
+	hl_store_close(store);
 }
 
 HL_TEST(one_writer)

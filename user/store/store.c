@@ -18,6 +18,7 @@
 #include "store/day_writer.h"
 
 enum { MAX_GAPS = 32, NO_DAY = UINT32_MAX };
+enum { LOCK_TRIES = 10, LOCK_WAIT_US = 10000 };
 static const char lock_name[] = "lock";
 
 struct hl_store {
@@ -49,22 +50,43 @@ static int make_directory(const char *dir, struct hl_err *err)
 	return 0;
 }
 
+/* The lock of the store in @dir: a descriptor or -errno. */
+static int open_lock(const char *dir, int flags)
+{
+	_cleanup_str_ struct hl_str path = { 0 };
+	int fd;
+
+	hl_str_addf(&path, "%s/%s", dir, lock_name);
+	if (hl_str_status(&path))
+		return -ENOMEM;
+	fd = open(path.data, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0640);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Takes the lock, for which who asks for a writer is in the way for a moment. 0 or -errno. */
+static int lock_alone(int fd)
+{
+	for (int i = 1; flock(fd, LOCK_EX | LOCK_NB); i++) {
+		if (errno != EWOULDBLOCK || i == LOCK_TRIES)
+			return -errno;
+		(void)usleep(LOCK_WAIT_US);
+	}
+	return 0;
+}
+
 /* Who writes is told by the lock; its file says it to people. */
 static int take_lock(struct hl_store *store, struct hl_err *err)
 {
-	_cleanup_str_ struct hl_str path = { 0 };
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd = open_lock(store->dir, O_RDWR | O_CREAT);
 	char text[24] = "";
+	int code;
 
-	hl_str_addf(&path, "%s/%s", store->dir, lock_name);
-	if (hl_str_status(&path))
-		return hl_err_set(err, -ENOMEM, "no memory for the store '%s'", store->dir);
-	fd = open(path.data, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0640);
 	if (fd < 0)
-		return hl_err_errno(err, -errno, "cannot open '%s'", path.data);
-	if (flock(fd, LOCK_EX | LOCK_NB)) {
-		if (errno != EWOULDBLOCK)
-			return hl_err_errno(err, -errno, "cannot lock '%s'", path.data);
+		return hl_err_errno(err, fd, "cannot open '%s/%s'", store->dir, lock_name);
+	code = lock_alone(fd);
+	if (code) {
+		if (code != -EWOULDBLOCK)
+			return hl_err_errno(err, code, "cannot lock '%s/%s'", store->dir, lock_name);
 		(void)!read(fd, text, sizeof(text) - 1);
 		text[strcspn(text, "\n")] = '\0';
 		return hl_err_set(err, -EBUSY, "another hotleaf writes to the store '%s': process %s",
@@ -76,6 +98,24 @@ static int take_lock(struct hl_store *store, struct hl_err *err)
 	hl_cleanup_close(&store->lock_fd);
 	store->lock_fd = TAKE_FD(fd);
 	return 0;
+}
+
+int hl_store_writer(const char *dir, struct hl_store_writer *ret)
+{
+	_cleanup_close_ int fd = open_lock(dir, O_RDONLY);
+	char text[24] = "";
+	struct stat st;
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	if (!flock(fd, LOCK_SH | LOCK_NB))
+		return 0;
+	if (errno != EWOULDBLOCK || fstat(fd, &st))
+		return -errno;
+	(void)!read(fd, text, sizeof(text) - 1);
+	ret->pid = strtol(text, NULL, 10);
+	ret->since_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+	return 1;
 }
 
 int hl_store_open(const char *dir, const struct hl_store_limits *limits, struct hl_store **ret,

@@ -34,6 +34,15 @@ HL_DEFINE_CLEANUP(struct hl_store, hl_store_close)
 int hl_store_write(struct hl_store *store, const struct hl_profile_meta *meta, const struct hl_batch *batch,
 		   struct hl_err *err);
 
+/* The process that holds a store. */
+struct hl_store_writer {
+	long pid;          /* as it numbers itself; 0: not known */
+	uint64_t since_ns; /* since the epoch */
+};
+
+/* Who writes to the store in @dir. 1: @ret does; 0: nobody; or -errno, if that cannot be told. */
+int hl_store_writer(const char *dir, struct hl_store_writer *ret);
+
 /* From the next window on, the limits are these. */
 void hl_store_limit(struct hl_store *store, const struct hl_store_limits *limits);
 struct hl_store_limits hl_store_limits(const struct hl_store *store);

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* needs: all tests/stores */
+#include "command/command.h"
+
+#include <stdlib.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#include "harness.h"
+#include "stores.h"
+
+/* The command as a shell calls it: its exit status, and what it writes. */
+
+static char said[1 << 16];
+
+static int run(const char *store, const char *word, const char *value)
+{
+	char *argv[16] = { "hotleaf",         "status",           "--store",    (char *)store,
+			   "--disabled-file", "/nonexistent/off", (char *)word, (char *)value };
+	int status, saved = dup(STDOUT_FILENO);
+	char path[80];
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "%s/said", stores_dir());
+	CHECK(fflush(stdout) == 0 && freopen(path, "w", stdout));
+	status = hl_cli_run(hl_commands, word ? 8 : 6, argv);
+	CHECK(fflush(stdout) == 0 && dup2(saved, STDOUT_FILENO) >= 0 && close(saved) == 0);
+	f = fopen(path, "r");
+	CHECK(f);
+	said[fread(said, 1, sizeof(said) - 1, f)] = '\0';
+	(void)fclose(f);
+	return status;
+}
+
+static void check(const char *store, int want, const char *begins, const char *holds)
+{
+	int status = run(store, NULL, NULL);
+
+	if (status != want || strncmp(said, begins, strlen(begins)) != 0 || !strstr(said, holds))
+		FAIL("status %d: %s", status, said);
+}
+
+static void check_json(const char *store, int want, const char *text)
+{
+	int status = run(store, "-f", "json");
+
+	if (status != want || !strstr(said, text))
+		FAIL("status %d: %s", status, said);
+	stores_must("python3 -m json.tool <%s/said >/dev/null", stores_dir());
+}
+
+static const char *store_at(const char *name)
+{
+	static char path[80];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", stores_dir(), name);
+	return path;
+}
+
+/* As if the writer held it for an hour. */
+static void age_lock(const char *store)
+{
+	struct timeval times[2] = { { 0 } };
+	char path[128];
+
+	(void)snprintf(path, sizeof(path), "%s/lock", store);
+	times[0].tv_sec = times[1].tv_sec = (time_t)(hl_realtime_ns() / STORES_S) - 3600;
+	CHECK_INT(utimes(path, times), 0);
+}
+
+HL_TEST(before_the_first_window)
+{
+	const char *dir = store_at("empty");
+	struct hl_store *store = stores_open(dir);
+
+	check(dir, 3, "starting: an agent runs (process ", "; the store is empty");
+	check_json(dir, 3, "{\"state\":\"starting\",\"reason\":\"an agent runs (process ");
+	CHECK(strstr(said, ",\"agent\":{\"pid\":"));
+	age_lock(dir);
+	check(dir, 1, "stale: an agent runs (process ",
+	      "), but it has written nothing lately; the store is empty");
+	hl_store_close(store);
+	check(dir, 1, "stale: no agent runs; the store is empty", "\n");
+	check_json(dir, 1, "{\"state\":\"stale\",\"reason\":\"no agent runs\"}");
+}
+
+HL_TEST(after_the_last_window)
+{
+	const char *dir = store_at("old");
+	struct hl_store *store;
+
+	stores_fill(dir, STORES_NOON, 2, 1);
+	check(dir, 1, "stale: no agent runs; no windows from ", "what is stored begins 2024-02-28T12:00:00Z");
+	store = stores_open(dir);
+	check(dir, 3, "starting: ", "what is stored begins 2024-02-28T12:00:00Z");
+	age_lock(dir);
+	check(dir, 1, "stale: an agent runs ", "written nothing lately");
+	hl_store_close(store);
+	/* Five minutes ago there was one. */
+	dir = store_at("lately");
+	stores_fill(dir, hl_realtime_ns() - 300 * STORES_S, 1, 1);
+	check(dir, 1, "stale: no agent runs; the last window ended ", "windows of 10 s");
+	/* Its windows are longer than it takes to call an agent stale. */
+	CHECK_INT(run(store_at("none"), NULL, NULL), 1);
+}
+
+HL_TEST(windows_that_come)
+{
+	const char *dir = store_at("new");
+
+	stores_fill(dir, hl_realtime_ns() - 12 * STORES_S, 1, 1);
+	check(dir, 0, "ok: the last window ended ", "1979 samples seen, 0 of them lost");
+	check_json(dir, 0, "{\"state\":\"ok\",\"last_window_end\":\"");
+	CHECK(!strstr(said, "reason"));
+	CHECK_INT(run(dir, "--disabled-file", "/"), 1);
+	CHECK(strncmp(said, "disabled: '/' is there; the last window ended ", 46) == 0);
+}
+
+HL_TEST(which_samples_were_lost)
+{
+	static const struct hl_loss losses[] = { { "not delivered", "", 500, HL_LOSS_LOST },
+						 { "count map full", "", 30, HL_LOSS_LOST },
+						 { "stack lost", "", 100, HL_LOSS_CUT },
+						 { "count map busy", "", 10, HL_LOSS_LOST } };
+	const char *dir = store_at("lossy");
+	struct hl_store *store = stores_open(dir);
+	struct hl_profile_meta meta = stores_meta(hl_realtime_ns() - 12 * STORES_S);
+	struct hl_batch *batch = stores_batch(1);
+
+	meta.losses = losses;
+	meta.n_losses = 4;
+	CHECK_INT(hl_store_write(store, &meta, batch, NULL), 0);
+	check(dir, 1,
+	      "lossy: 2.0 % of the samples were lost (30 count map full, 10 count map busy); the last window",
+	      "1979 samples seen, 40 of them lost");
+	CHECK(strstr(said, "lost: 500 not delivered\n"));
+	check_json(dir, 1,
+		   "\"reason\":\"2.0 % of the samples were lost (30 count map full, 10 count map busy)\"");
+	hl_batch_free(batch);
+	hl_store_close(store);
+}
