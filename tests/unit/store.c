@@ -234,6 +234,88 @@ HL_TEST(several_stores_make_one_report)
 	hl_reading_free(reading);
 }
 
+/* What the stores @a and @b have in the first @seconds, as one; to be freed. */
+static struct hl_reading *read_two(const char *a, const char *b, unsigned int seconds)
+{
+	struct hl_store_query query = { .since_ns = STORES_NOON,
+					.until_ns = STORES_NOON + seconds * STORES_S };
+	struct hl_reading *reading = hl_reading_new(&query);
+	struct hl_err err = { "" };
+
+	if (hl_reading_add(reading, a, &err) || hl_reading_add(reading, b, &err) ||
+	    hl_reading_finish(reading, &err))
+		FAIL("%s", err.text);
+	return reading;
+}
+
+/* By another name, as a copy, and as a copy of some of it. */
+HL_TEST(a_store_that_is_given_twice_counts_once)
+{
+	const char *dir = stores_dir();
+	struct hl_reading *reading;
+	char a[128], b[128];
+	uint64_t want = stores_samples(1) + stores_samples(2);
+
+	(void)snprintf(a, sizeof(a), "%s/a", dir);
+	(void)snprintf(b, sizeof(b), "%s/b", dir);
+	stores_fill(a, STORES_NOON, 2, 1);
+	stores_must("ln -s a %s", b);
+	reading = read_two(a, b, 20);
+	CHECK_INT(stores_total(reading), want);
+	CHECK(stores_has_note(reading, "/a' was given more than once, and counts once"));
+	CHECK_STR(hl_profile_meta(hl_reading_profile(reading))->notes[0], "2 windows, none missing");
+	hl_reading_free(reading);
+
+	stores_must("rm %s && cp -r %s %s", b, a, b);
+	reading = read_two(a, b, 20);
+	CHECK_INT(stores_total(reading), want);
+	CHECK_INT(hl_profile_meta(hl_reading_profile(reading))->seen, 2 * 1979);
+	CHECK(stores_has_note(reading,
+			      "2 windows that several stores have alike count once; the first copy is in "));
+	CHECK(stores_has_note(reading, "/b/2024-02-28.db"));
+	CHECK_STR(hl_profile_meta(hl_reading_profile(reading))->notes[0], "2 windows, none missing");
+	hl_reading_free(reading);
+
+	stores_fill(b, STORES_NOON + 20 * STORES_S, 1, 3);
+	reading = read_two(a, b, 30);
+	CHECK_INT(stores_total(reading), want + stores_samples(3));
+	CHECK_STR(hl_profile_meta(hl_reading_profile(reading))->notes[0], "3 windows, none missing");
+	hl_reading_free(reading);
+}
+
+/* The copy of a day that cannot be read is shown; each file is named with its store. */
+HL_TEST(a_copy_of_a_damaged_day_is_shown)
+{
+	const char *dir = stores_dir();
+	struct hl_reading *reading;
+	char a[128], b[128], want[256];
+
+	(void)snprintf(a, sizeof(a), "%s/a", dir);
+	(void)snprintf(b, sizeof(b), "%s/b", dir);
+	stores_fill(a, STORES_NOON, 2, 1);
+	stores_must(
+		"cp -r %s %s && cd %s && printf '\\377\\377' | dd of=2024-02-28.db bs=1 conv=notrunc seek=60 "
+		"status=none && echo x >2024-02-28.db.damaged-20240228T130000Z",
+		a, b, a);
+	reading = read_two(a, b, 20);
+	CHECK_INT(stores_total(reading), stores_samples(1) + stores_samples(2));
+	(void)snprintf(want, sizeof(want),
+		       "%s/2024-02-28.db could not be read, its windows are not shown: ", a);
+	CHECK(stores_has_note(reading, want));
+	(void)snprintf(want, sizeof(want), "%s/2024-02-28.db.damaged-20240228T130000Z was set aside", a);
+	CHECK(stores_has_note(reading, want));
+	CHECK(!stores_has_note(reading, "alike"));
+	hl_reading_free(reading);
+	/* The file is named once where the reason names it, too. */
+	stores_must("rm -r %s && mkdir %s && cd %s && echo no database >2024-02-28.db", a, a, a);
+	reading = read_two(a, b, 20);
+	(void)snprintf(
+		want, sizeof(want),
+		"%s/2024-02-28.db could not be read, its windows are not shown: file is not a database", a);
+	CHECK(stores_has_note(reading, want));
+	hl_reading_free(reading);
+}
+
 HL_TEST(a_writer_is_seen_and_not_disturbed)
 {
 	struct hl_store_writer writer = { 0 };

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -12,6 +13,7 @@
 #include "store/day_bodies.h"
 #include "store/day_reader.h"
 #include "store/days.h"
+#include "store/seen.h"
 #include "store/summary.h"
 
 /*
@@ -26,14 +28,25 @@ struct event_sum {
 	uint64_t samples, windows;
 };
 
+/* A directory that is a store, or a file that is a day with windows of the range. */
+struct place {
+	char *path;
+	uint64_t device, inode; /* of a directory */
+	bool copy;              /* what a file has was read from others */
+};
+
+struct places {
+	struct place *items;
+	size_t n, cap;
+};
+
 struct hl_reading {
 	struct hl_store_query query;
 	uint64_t now_ns;
-	char **files; /* days that hold windows of the range */
-	char **dirs;
-	size_t n_files, cap_files, n_dirs, cap_dirs;
+	struct places files, dirs;
 	struct event_sum events[MAX_EVENTS];
 	size_t n_events;
+	struct hl_seen looked_at, seen; /* windows, when looking and when reading */
 	struct hl_summary *summary;
 	struct hl_profile *profile;
 	struct hl_summary **pieces; /* of a query that has some */
@@ -78,19 +91,21 @@ struct hl_reading *hl_reading_new(const struct hl_store_query *query)
 	return NULL;
 }
 
-static void free_words(char **words, size_t n)
+static void places_done(struct places *places)
 {
-	for (size_t i = 0; i < n; i++)
-		free(words[i]);
-	free(words);
+	for (size_t i = 0; i < places->n; i++)
+		free(places->items[i].path);
+	free(places->items);
 }
 
 void hl_reading_free(struct hl_reading *reading)
 {
 	if (!reading)
 		return;
-	free_words(reading->files, reading->n_files);
-	free_words(reading->dirs, reading->n_dirs);
+	places_done(&reading->files);
+	places_done(&reading->dirs);
+	hl_seen_done(&reading->looked_at);
+	hl_seen_done(&reading->seen);
 	for (size_t i = 0; i < reading->n_events; i++)
 		free(reading->events[i].name);
 	hl_profile_free(reading->profile);
@@ -122,17 +137,20 @@ struct hl_reading_piece hl_reading_piece(const struct hl_reading *reading, size_
 					 : (struct hl_reading_piece){ 0 };
 }
 
-/* Appends "A/B" to a list of words; @b may be NULL. 0 or -ENOMEM. */
-static int add_path(char ***words, size_t *n, size_t *cap, const char *a, const char *b)
+/* Appends the path "A/B"; @b may be NULL. NULL without memory. */
+static struct place *add_place(struct places *places, const char *a, const char *b)
 {
 	_cleanup_str_ struct hl_str path = { 0 };
-	int code = hl_grow(words, cap, *n + 1, sizeof(**words), MAX_FILES);
+	int code = hl_grow(&places->items, &places->cap, places->n + 1, sizeof(*places->items), MAX_FILES);
+	struct place *place;
 
 	hl_str_addf(&path, "%s%s%s", a, b ? "/" : "", b ? b : "");
 	if (code || hl_str_status(&path))
-		return -ENOMEM;
-	(*words)[(*n)++] = TAKE_PTR(path.data);
-	return 0;
+		return NULL;
+	place = &places->items[places->n++];
+	*place = (struct place){ 0 };
+	place->path = TAKE_PTR(path.data);
+	return place;
 }
 
 static int no_memory(struct hl_err *err)
@@ -177,9 +195,12 @@ static int look_at_day(struct hl_reading *reading, const char *path, struct hl_e
 		return code == -ENOMEM ? code : hl_summary_unread(reading->summary, path, err);
 	for (size_t i = 0; i < day.n_windows && !code; i++) {
 		const struct day_window *w = &day.windows[i];
-		struct event_sum *event = get_event(reading, day.sources[w->source].event);
+		const struct day_source *source = &day.sources[w->source];
+		struct event_sum *event = get_event(reading, source->event);
 
-		if (!event) {
+		if (hl_seen_has(&reading->looked_at, source, w))
+			continue;
+		if (!event || hl_seen_add(&reading->looked_at, source, w)) {
 			code = no_memory(err);
 			break;
 		}
@@ -188,6 +209,30 @@ static int look_at_day(struct hl_reading *reading, const char *path, struct hl_e
 	}
 	day_reader_done(&day);
 	return code;
+}
+
+/* Notes the directory as one of the stores. 1: it is one already, by whatever name. */
+static int add_store(struct hl_reading *reading, const char *dir, struct hl_err *err)
+{
+	struct place *place;
+	struct stat st;
+
+	if (stat(dir, &st))
+		return hl_err_errno(err, -errno, "cannot open the store '%s'", dir);
+	for (size_t i = 0; i < reading->dirs.n; i++) {
+		place = &reading->dirs.items[i];
+		if (place->device == st.st_dev && place->inode == st.st_ino) {
+			int code = hl_summary_again(reading->summary, place->path, err);
+
+			return code ? code : 1;
+		}
+	}
+	place = add_place(&reading->dirs, dir, NULL);
+	if (!place)
+		return no_memory(err);
+	place->device = st.st_dev;
+	place->inode = st.st_ino;
+	return 0;
 }
 
 int hl_reading_add(struct hl_reading *reading, const char *dir, struct hl_err *err)
@@ -200,19 +245,23 @@ int hl_reading_add(struct hl_reading *reading, const char *dir, struct hl_err *e
 
 	if (!real)
 		return hl_err_errno(err, -errno, "cannot open the store '%s'", dir);
+	code = add_store(reading, real, err);
+	if (code)
+		return code < 0 ? code : 0;
 	code = hl_days_list(real, &days, &n, err);
-	if (!code && add_path(&reading->dirs, &reading->n_dirs, &reading->cap_dirs, real, NULL))
-		code = no_memory(err);
 	for (size_t i = 0; i < n && !code; i++) {
+		const struct place *file;
+
 		if (days[i].day < first || days[i].day > last)
 			continue;
 		if (days[i].aside) {
-			code = hl_summary_aside(reading->summary, days[i].name, err);
+			code = hl_summary_aside(reading->summary, real, days[i].name, err);
 			continue;
 		}
-		if (add_path(&reading->files, &reading->n_files, &reading->cap_files, real, days[i].name))
+		file = add_place(&reading->files, real, days[i].name);
+		if (!file)
 			return no_memory(err);
-		code = look_at_day(reading, reading->files[reading->n_files - 1], err);
+		code = look_at_day(reading, file->path, err);
 	}
 	return code;
 }
@@ -238,16 +287,17 @@ static void widen(const char *path, uint64_t *first_ns, uint64_t *last_ns)
 /* When the windows of all stores begin and end, by their first and last days. */
 static void span_of_stores(const struct hl_reading *reading, uint64_t *first_ns, uint64_t *last_ns)
 {
-	for (size_t i = 0; i < reading->n_dirs; i++) {
+	for (size_t i = 0; i < reading->dirs.n; i++) {
+		const char *dir = reading->dirs.items[i].path;
 		_cleanup_free_ struct hl_day *days = NULL;
 		size_t n = 0;
 
-		if (hl_days_list(reading->dirs[i], &days, &n, NULL))
+		if (hl_days_list(dir, &days, &n, NULL))
 			continue;
 		for (size_t k = 0; k < n; k++) {
 			_cleanup_str_ struct hl_str path = { 0 };
 
-			hl_str_addf(&path, "%s/%s", reading->dirs[i], days[k].name);
+			hl_str_addf(&path, "%s/%s", dir, days[k].name);
 			if (!days[k].aside && (k == 0 || k == n - 1) && !hl_str_status(&path))
 				widen(path.data, first_ns, last_ns);
 		}
@@ -302,22 +352,58 @@ static int add_to_pieces(struct hl_reading *reading, const struct day_reader *da
 	return 0;
 }
 
-static int read_day(struct hl_reading *reading, const char *path, const char *event, struct hl_err *err)
+/* Marks what is to be read: of @event, and not read from another file before. How many are copies. */
+static uint64_t mark_windows(const struct hl_reading *reading, struct day_reader *day, const char *event,
+			     bool *ret_any)
+{
+	uint64_t copies = 0;
+
+	for (size_t i = 0; i < day->n_windows; i++) {
+		struct day_window *w = &day->windows[i];
+		const struct day_source *source = &day->sources[w->source];
+
+		if (strcmp(source->event, event) != 0)
+			continue;
+		w->wanted = !hl_seen_has(&reading->seen, source, w);
+		*ret_any |= w->wanted;
+		copies += !w->wanted;
+	}
+	return copies;
+}
+
+/* Only what was read is not to be read again: of a damaged day and its copy the copy is shown. */
+static int add_seen(struct hl_reading *reading, const struct day_reader *day, struct hl_err *err)
+{
+	for (size_t i = 0; i < day->n_windows; i++)
+		if (day->windows[i].wanted &&
+		    hl_seen_add(&reading->seen, &day->sources[day->windows[i].source], &day->windows[i]))
+			return no_memory(err);
+	return 0;
+}
+
+static int read_day(struct hl_reading *reading, struct place *file, const char *event, struct hl_err *err)
 {
 	struct day_reader day = { 0 };
 	struct day_left_out left_out = { 0 };
-	int code = open_day(reading, &day, path, err);
+	uint64_t copies = 0;
+	bool any = false;
+	int code = open_day(reading, &day, file->path, err);
 
-	for (size_t i = 0; i < day.n_windows && !code; i++)
-		day.windows[i].wanted = strcmp(day.sources[day.windows[i].source].event, event) == 0;
 	if (!code)
+		copies = mark_windows(reading, &day, event, &any);
+	file->copy = copies && !any;
+	if (!code && !file->copy)
 		code = day_reader_samples(&day, &reading->query, event, reading->profile, &left_out, err);
-	if (!code)
+	if (!code && !file->copy)
 		code = hl_summary_add(reading->summary, &day, &left_out, err);
-	if (!code && reading->query.piece_ns)
+	if (!code && reading->query.piece_ns && !file->copy)
 		code = add_to_pieces(reading, &day, err);
+	if (!code)
+		code = hl_summary_copies(reading->summary, file->path, copies, err);
+	if (!code)
+		code = add_seen(reading, &day, err);
 	day_reader_done(&day);
-	return code && code != -ENOMEM ? hl_summary_unread(reading->summary, path, err) : code;
+	return code && code != -ENOMEM ? hl_summary_unread(reading->summary, file->path, err) : code;
 }
 
 int hl_reading_finish(struct hl_reading *reading, struct hl_err *err)
@@ -327,8 +413,8 @@ int hl_reading_finish(struct hl_reading *reading, struct hl_err *err)
 
 	if (!event)
 		return nothing(reading, err);
-	for (size_t i = 0; i < reading->n_files && !code; i++)
-		code = read_day(reading, reading->files[i], event, err);
+	for (size_t i = 0; i < reading->files.n && !code; i++)
+		code = read_day(reading, &reading->files.items[i], event, err);
 	for (size_t i = 0; i < reading->n_events && !code; i++)
 		if (strcmp(reading->events[i].name, event) != 0)
 			code = hl_summary_other_event(reading->summary, reading->events[i].name,
@@ -349,10 +435,11 @@ int hl_reading_bodies(const struct hl_reading *reading, hl_body_fn take, void *c
 	struct hl_body_sum sum = { 0 };
 	int code = 0;
 
-	for (size_t i = 0; i < reading->n_files && !code; i++) {
+	for (size_t i = 0; i < reading->files.n && !code; i++) {
+		const struct place *file = &reading->files.items[i];
 		struct day_reader day = { 0 };
 
-		if (open_day(reading, &day, reading->files[i], NULL))
+		if (file->copy || open_day(reading, &day, file->path, NULL))
 			continue;
 		code = day.n_windows ? day_bodies_each(&day, take, ctx, &sum, err) : 0;
 		day_reader_done(&day);

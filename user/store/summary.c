@@ -35,8 +35,8 @@ struct hl_summary {
 	size_t n_hosts, cap_hosts, n_losses, cap_losses, n_notes, notes_left_out;
 	struct hl_coverage coverage;
 	struct day_left_out left_out;
-	uint64_t windows, not_stored, now_ns;
-	const char *unread;
+	uint64_t windows, not_stored, now_ns, copies;
+	const char *unread, *first_copy;
 	struct hl_span last; /* the window that ended last */
 };
 
@@ -117,22 +117,44 @@ static int add_note(struct hl_summary *s, const char *text, struct hl_err *err)
 
 int hl_summary_unread(struct hl_summary *s, const char *path, struct hl_err *err)
 {
-	const char *slash = strrchr(path, '/');
+	_cleanup_str_ struct hl_str named = { 0 };
+	const char *why = err->text;
 	struct hl_err note;
 
-	(void)hl_err_set(&note, 0, "%s could not be read, its windows are not shown: %s",
-			 slash ? slash + 1 : path, err->text);
+	/* Many a reason begins with it. */
+	hl_str_addf(&named, "'%s'", path);
+	if (hl_str_status(&named))
+		return no_memory(err);
+	if (hl_starts_with(why, named.data))
+		why += named.len + strspn(why + named.len, ": ");
+	(void)hl_err_set(&note, 0, "%s could not be read, its windows are not shown: %s", path, why);
 	if (!s->unread)
 		s->unread = keep(s, note.text);
 	return add_note(s, note.text, err);
 }
 
-int hl_summary_aside(struct hl_summary *s, const char *name, struct hl_err *err)
+int hl_summary_aside(struct hl_summary *s, const char *dir, const char *name, struct hl_err *err)
 {
 	struct hl_err note;
 
-	(void)hl_err_set(&note, 0, "%s was set aside by the agent: what it holds is not shown", name);
+	(void)hl_err_set(&note, 0, "%s/%s was set aside by the agent: what it holds is not shown", dir, name);
 	return add_note(s, note.text, err);
+}
+
+int hl_summary_again(struct hl_summary *s, const char *dir, struct hl_err *err)
+{
+	struct hl_err note;
+
+	(void)hl_err_set(&note, 0, "the store '%s' was given more than once, and counts once", dir);
+	return add_note(s, note.text, err);
+}
+
+int hl_summary_copies(struct hl_summary *s, const char *path, uint64_t windows, struct hl_err *err)
+{
+	s->copies += windows;
+	if (windows && !s->first_copy)
+		s->first_copy = keep(s, path);
+	return windows && !s->first_copy ? no_memory(err) : 0;
 }
 
 int hl_summary_other_event(struct hl_summary *s, const char *event, uint64_t windows, uint64_t samples,
@@ -414,6 +436,19 @@ static int say_left_out(struct hl_summary *s, struct hl_err *err)
 	return add_note(s, note.text, err);
 }
 
+static int say_copies(struct hl_summary *s, struct hl_err *err)
+{
+	struct hl_err note;
+
+	if (!s->copies)
+		return 0;
+	(void)hl_err_set(&note, 0,
+			 "%" PRIu64
+			 " window%s that several stores have alike count once; the first copy is in %s",
+			 s->copies, s->copies == 1 ? "" : "s", s->first_copy);
+	return add_note(s, note.text, err);
+}
+
 int hl_summary_finish(struct hl_summary *s, struct hl_profile *profile, struct hl_err *err)
 {
 	struct hl_err note;
@@ -431,6 +466,8 @@ int hl_summary_finish(struct hl_summary *s, struct hl_profile *profile, struct h
 				 s->least_hz, s->meta.frequency);
 		code = add_note(s, note.text, err);
 	}
+	if (!code)
+		code = say_copies(s, err);
 	sum_hosts(s);
 	if (!code)
 		code = name_hosts(s, err);

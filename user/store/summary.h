@@ -29,8 +29,12 @@ int hl_summary_add(struct hl_summary *summary, struct day_reader *day, const str
 		   struct hl_err *err);
 /* Notes that the file at @path could not be read; takes the reason from @err. */
 int hl_summary_unread(struct hl_summary *summary, const char *path, struct hl_err *err);
-/* Notes a file that an agent set aside. */
-int hl_summary_aside(struct hl_summary *summary, const char *name, struct hl_err *err);
+/* Notes a file that an agent set aside in the store in @dir. */
+int hl_summary_aside(struct hl_summary *summary, const char *dir, const char *name, struct hl_err *err);
+/* Notes a store that was given once more. */
+int hl_summary_again(struct hl_summary *summary, const char *dir, struct hl_err *err);
+/* Counts windows of the file at @path that were added from another file already. */
+int hl_summary_copies(struct hl_summary *summary, const char *path, uint64_t windows, struct hl_err *err);
 /* Notes what is not shown since its event is another. */
 int hl_summary_other_event(struct hl_summary *summary, const char *event, uint64_t windows, uint64_t samples,
 			   struct hl_err *err);
