@@ -10,6 +10,7 @@
 #include "command/identity.h"
 #include "harness.h"
 #include "process/container.h"
+#include "sample/reason.h"
 
 #define WORDS(...)                                                                      \
 	&(struct hl_words)                                                              \
@@ -157,5 +158,23 @@ HL_TEST(what_has_to_be_looked_at)
 			  0);
 		CHECK_INT(hl_selection_needs_proc(selection), cases[i].proc);
 		hl_selection_free(selection);
+	}
+}
+
+/* Of each frame that is a mark, "hotleaf help" knows what it means. */
+HL_TEST(marks_are_explained)
+{
+	for (unsigned int key = 0; key < HL_BY_KEYS; key++) {
+		const char *name = hl_identity_names[key];
+		char mark[40];
+
+		(void)snprintf(mark, sizeof(mark), "[no %s]", name);
+		/* A host and an event have names, and a cgroup is "/" at least. */
+		if (key != HL_BY_HOST && key != HL_BY_EVENT && key != HL_BY_CGROUP && !hl_reason_find(mark))
+			FAIL("%s is not explained", mark);
+		(void)snprintf(mark, sizeof(mark), "[unknown %s]", name);
+		if ((key == HL_BY_SERVICE || (key >= HL_BY_CONTAINER && key <= HL_BY_UNIT)) &&
+		    !hl_reason_find(mark))
+			FAIL("%s is not explained", mark);
 	}
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sample/reason.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
@@ -250,7 +251,7 @@ static const struct hl_reason lacks[HL_LACKS] = {
 	},
 };
 
-/* Frames that stand for something else than a function. */
+/* Frames that stand for something else than a function, and what is noted of containers. */
 static const struct hl_reason marks[] = {
 	{ "irq", "interrupt work that hit the process: it is not its caller",
 	  "What an interrupt does (network, timers, block devices) is charged to whom it interrupts. It "
@@ -265,15 +266,67 @@ static const struct hl_reason marks[] = {
 	{ "jit", "code generated at run time, of which no runtime told a name",
 	  "Let the runtime write a perf map or a jitdump (node: --perf-basic-prof, Python: -X perf, .NET: "
 	  "DOTNET_PerfMapEnabled=1); see \"Generated code\" in the README." },
-	{ "no container", "the process is in none",
-	  "The same for [no pod], [no namespace], [no workload], [no image], [no runtime] and [no unit]." },
+	{ "no container", "the process is in none, as far as its cgroup tells",
+	  "A container is known by the cgroup that its runtime gives it. A runtime that is not known, or one "
+	  "that "
+	  "was told to use no cgroup (podman run --cgroups=disabled), leaves none." },
+	{ "no pod", "the process is in no container, or its container is in no pod",
+	  "Pods are of Kubernetes and of podman. Of podman's in a user's own tree only the container's id is "
+	  "known; "
+	  "namespaces and workloads are of Kubernetes only, but for the workload that the name of a pod of "
+	  "podman "
+	  "tells." },
+	{ "no image", "the process is in no container, or no file of its runtime names the image",
+	  "LXC, systemd-nspawn and bundles that runc runs have none; a container whose storage lies "
+	  "elsewhere "
+	  "than where its runtime keeps it by default shows its id only." },
+	{ "no unit", "no part of the process's cgroup is a unit of systemd",
+	  "As on a host without systemd, or where a runtime makes its cgroups at the root (cgroupfs)." },
+	{ "no exe", "it is not known which file the process runs",
+	  "The process ended before that could be looked up, or privileges do not suffice: see \"hotleaf "
+	  "check\"." },
+	{ "no pid", "the process's number was not kept",
+	  "A store's sums of minutes and hours are of all processes that are alike." },
+	{ "no process", "the process has an empty name",
+	  "A program may give itself and its threads any name, also none." },
+	{ "containers whose file could not be used",
+	  "a file or database of the runtime is damaged, too large, "
+	  "changes all the time, or may not be read",
+	  "The note names the first and says why. Of those containers only what other files and the path of "
+	  "the "
+	  "cgroup tell is known, at least the id." },
+	{ "labels left out", "a container has more labels, or longer ones, than are kept",
+	  "Of a container 128 labels and 16 KiB of them are kept, the first ones; a value may have 1,024 "
+	  "bytes. All "
+	  "else of the container is right." },
+	{ "look-ups of cgroups without room", "more cgroups at once than hotleaf keeps, or no memory",
+	  "There is room for 65,536. Samples of others are right, but count as of an unknown container." },
 	{ "not stored", "the agent could not write them: the list of what is missing says when and why",
 	  "The disk was full, the store could not be written, or writing was too slow for what is sampled "
 	  "(\"the store was too slow\"). They were taken, and are lost. `hotleaf status` says whether it "
 	  "still is so; "
 	  "windows are written again by themselves once there is room." },
 	{ "unknown container", "its cgroup was gone before it was read",
-	  "Counted as \"without a cgroup\". The same for [unknown pod] and so on." },
+	  "Counted as \"without a cgroup\": a container, pod or unit that lived for some milliseconds, or "
+	  "one of so "
+	  "many that there was no room." },
+};
+
+/* Marks that the row of another explains. */
+static const char *const others[][2] = {
+	{ "no runtime", "no container" },
+	{ "no namespace", "no pod" },
+	{ "no workload", "no pod" },
+	{ "no thread", "no process" },
+	{ "no service", "no process" },
+	{ "unknown service", "unknown container" },
+	{ "unknown image", "unknown container" },
+	{ "unknown runtime", "unknown container" },
+	{ "unknown pod", "unknown container" },
+	{ "unknown namespace", "unknown container" },
+	{ "unknown workload", "unknown container" },
+	{ "unknown cgroup", "unknown container" },
+	{ "unknown unit", "unknown container" },
 };
 
 const struct hl_reason *hl_reason_of_walk(uint8_t end)
@@ -310,6 +363,11 @@ const struct hl_reason *hl_reason_at(size_t number)
 	return NULL;
 }
 
+static bool is_called(const char *name, const char *text, size_t len)
+{
+	return strlen(name) == len && strncasecmp(name, text, len) == 0;
+}
+
 const struct hl_reason *hl_reason_find(const char *text)
 {
 	const struct hl_reason *reason;
@@ -319,8 +377,14 @@ const struct hl_reason *hl_reason_find(const char *text)
 	if (strncasecmp(text, "unwind: ", strlen("unwind: ")) == 0)
 		text += strlen("unwind: ");
 	len = strcspn(text, "])");
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (is_called(others[i][0], text, len)) {
+			text = others[i][1];
+			len = strlen(text);
+			break;
+		}
 	for (size_t i = 0; (reason = hl_reason_at(i)); i++)
-		if (strlen(reason->name) == len && strncasecmp(reason->name, text, len) == 0)
+		if (is_called(reason->name, text, len))
 			return reason;
 	return NULL;
 }
