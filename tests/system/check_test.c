@@ -12,8 +12,29 @@
 
 #include "harness.h"
 
-/* Runs "hotleaf check" of the build that this test is in; as nobody, if so. Returns its exit status. */
-static int check(bool as_nobody, struct hl_str *ret)
+/* Linux 6.3, "mm: Implement memory-deny-write-execute as a prctl"; what systemd's MemoryDenyWriteExecute= does. */
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE 65
+#endif
+#define REFUSE_EXEC_GAIN 1
+
+enum as { ROOT, NOBODY, CONFINED };
+
+/* For the child; false if that cannot be. */
+static bool become(enum as who)
+{
+	switch (who) {
+	case NOBODY:
+		return setgid(65534) == 0 && setuid(65534) == 0;
+	case CONFINED:
+		return prctl(PR_SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0) == 0;
+	default:
+		return true;
+	}
+}
+
+/* Runs "hotleaf check" of the build that this test is in. Returns its exit status. */
+static int check(enum as who, struct hl_str *ret)
 {
 	char path[PATH_MAX], chunk[4096];
 	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - sizeof("/hotleaf"));
@@ -29,7 +50,7 @@ static int check(bool as_nobody, struct hl_str *ret)
 	pid = fork();
 	CHECK(pid >= 0);
 	if (pid == 0) {
-		if (as_nobody && (setgid(65534) != 0 || setuid(65534) != 0))
+		if (!become(who))
 			_exit(99);
 		if (dup2(out[1], 1) != 1 || dup2(out[1], 2) != 2)
 			_exit(98);
@@ -71,7 +92,7 @@ static int count_missing(char *text)
 HL_TEST(the_exit_status_says_whether_something_is_missing)
 {
 	_cleanup_str_ struct hl_str text = { 0 };
-	int status = check(false, &text), missing;
+	int status = check(ROOT, &text), missing;
 
 	CHECK(strstr(text.data, "\nok       type information  BTF, "));
 	missing = count_missing(text.data);
@@ -85,11 +106,27 @@ HL_TEST(nobody_is_told_what_is_missing)
 
 	if (geteuid() != 0)
 		SKIP("only root can become nobody");
-	status = check(true, &text);
+	status = check(NOBODY, &text);
 	if (status == 97)
 		SKIP("nobody cannot reach the build directory");
 	CHECK_INT(status, 1);
 	CHECK(strstr(text.data, "\nmissing  privileges        no CAP_BPF, no CAP_PERFMON\n"));
 	CHECK(strstr(text.data, "\nhotleaf cannot record here: "));
 	CHECK(count_missing(text.data) >= 2);
+}
+
+HL_TEST(no_code_has_to_be_written)
+{
+	_cleanup_str_ struct hl_str text = { 0 };
+	int status;
+
+	if (geteuid() != 0)
+		SKIP("only root can load programs");
+	status = check(CONFINED, &text);
+	if (status == 99)
+		SKIP("this kernel cannot forbid to make memory executable");
+	CHECK_INT(status, 0);
+	if (!strstr(text.data,
+		    "\nok       capture           starts; finds mappings and walks stacks right\n"))
+		FAIL("%s", text.data);
 }

@@ -147,12 +147,15 @@ static void check_line(const struct test *t, const struct map_line *m, uint64_t 
 	}
 }
 
-/* A thousand mappings that the kernel cannot merge, with a gap after every fifth. */
+/*
+ * A thousand mappings that the kernel cannot merge, with a gap after every fifth. They are executable from the
+ * start: where a process may not write code, it may not make memory executable later either.
+ */
 static void make_mappings(const struct test *t)
 {
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 	const size_t page = 4096;
-	char *base =
-		mmap(NULL, MAPPINGS * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *base = mmap(NULL, MAPPINGS * page, PROT_READ, flags, -1, 0);
 
 	if (base == MAP_FAILED)
 		fail(t, "no address space for the test mappings");
@@ -161,8 +164,8 @@ static void make_mappings(const struct test *t)
 
 		if (i % 5 == 4)
 			(void)munmap(at, page);
-		else if (i % 2 && mprotect(at, page, PROT_READ | PROT_EXEC))
-			fail(t, "cannot make a mapping executable: %s", strerror(errno));
+		else if (i % 2 && mmap(at, page, PROT_READ | PROT_EXEC, flags | MAP_FIXED, -1, 0) != at)
+			fail(t, "cannot make an executable mapping: %s", strerror(errno));
 	}
 }
 
