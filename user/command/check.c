@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "capture/probe.h"
 #include "command/command.h"
 #include "command/privileges.h"
+#include "process/proc.h"
 #include "symd/client.h"
 
 static const char *const state_names[] = {
@@ -75,6 +77,25 @@ static void probe_symd(const struct hl_probe_roots *roots, struct hl_finding *re
 	append(ret->remedy, "run as root, with unshare, chroot and seccomp allowed");
 }
 
+/* By openat2, which filters of system calls may not know, or forbid. */
+static void probe_roots(const struct hl_probe_roots *roots, struct hl_finding *ret)
+{
+	_cleanup_close_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	fd = hl_proc_open_in_root(root, "proc/self/status", &st);
+	if (fd >= 0) {
+		append(ret->value, "of processes can be opened: debug files, names of containers");
+		return;
+	}
+	ret->state = HL_PROBE_LIMITED;
+	append(ret->value,
+	       "cannot be opened (%s): no debug files, no names of containers and of generated code",
+	       strerror(-fd));
+	append(ret->remedy, "allow openat2 in the filter of system calls (systemd: no RestrictSUIDSGID=)");
+}
+
 static void probe_kept(const struct hl_probe_roots *roots, struct hl_finding *ret)
 {
 	const struct hl_privilege *kept[HL_PRIVILEGES];
@@ -87,6 +108,7 @@ static void probe_kept(const struct hl_probe_roots *roots, struct hl_finding *re
 
 /* What this program does to itself, beside what capture asks of the kernel. */
 static const struct hl_probe own_probes[] = {
+	{ "files in roots", probe_roots },
 	{ "sandbox", probe_symd },
 	{ "kept privileges", probe_kept },
 	{ NULL, NULL },
