@@ -388,6 +388,32 @@ HL_TEST(an_agent_goes_on_where_one_ended)
 	CHECK(after.st_size < before.st_size + before.st_size / 2);
 }
 
+/* What is written goes from the log to the database while the agent runs, not only in the end. */
+HL_TEST(the_log_does_not_grow)
+{
+	struct hl_store *store = stores_open(stores_dir());
+	struct stat log, database;
+	char path[128];
+
+	for (unsigned int i = 0; i < 400; i++) {
+		struct hl_profile_meta meta = stores_meta(STORES_NOON + i * 10 * STORES_S);
+		struct hl_batch *batch = stores_batch(i);
+		struct hl_err err;
+
+		if (hl_store_write(store, &meta, batch, &err))
+			FAIL("%s", err.text);
+		hl_batch_free(batch);
+	}
+	(void)snprintf(path, sizeof(path), "%s/2024-02-28.db", stores_dir());
+	CHECK(stat(path, &database) == 0);
+	(void)snprintf(path, sizeof(path), "%s/2024-02-28.db-wal", stores_dir());
+	CHECK(stat(path, &log) == 0);
+	NOTE("a log of %lld bytes, a database of %lld", (long long)log.st_size, (long long)database.st_size);
+	CHECK(log.st_size < 5 << 20);
+	CHECK(database.st_size > 4096);
+	hl_store_close(store);
+}
+
 /* Reads the range with and without what @change takes away: the same must come out. */
 static void check_range(uint64_t since_s, uint64_t until_s, const char *change)
 {

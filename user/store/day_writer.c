@@ -185,6 +185,12 @@ static int begin(struct day_writer *day, struct hl_err *err)
 	return code;
 }
 
+static int commit(struct day_writer *day, struct hl_err *err)
+{
+	hl_db_rest(day->db);
+	return hl_db_run(day->db, "COMMIT", err);
+}
+
 int day_writer_write(struct day_writer *day, const struct hl_profile_meta *meta, const struct hl_batch *batch,
 		     uint64_t code_bytes, const struct hl_gap *gaps, size_t n_gaps, struct hl_err *err)
 {
@@ -198,7 +204,7 @@ int day_writer_write(struct day_writer *day, const struct hl_profile_meta *meta,
 		code = write_bodies(day, batch, code_bytes, err);
 	if (!code)
 		code = write_gaps(day, gaps, n_gaps, err);
-	return code ? code : hl_db_run(day->db, "COMMIT", err);
+	return code ? code : commit(day, err);
 }
 
 int day_writer_gaps(struct day_writer *day, const struct hl_gap *gaps, size_t n_gaps, struct hl_err *err)
@@ -207,7 +213,7 @@ int day_writer_gaps(struct day_writer *day, const struct hl_gap *gaps, size_t n_
 
 	if (!code)
 		code = write_gaps(day, gaps, n_gaps, err);
-	return code ? code : hl_db_run(day->db, "COMMIT", err);
+	return code ? code : commit(day, err);
 }
 
 int day_writer_finish(struct day_writer *day, struct hl_err *err)
@@ -216,5 +222,5 @@ int day_writer_finish(struct day_writer *day, struct hl_err *err)
 
 	if (!code)
 		code = day_sums_write(&day->sums, &day->put, INT64_MAX, &day->last_window, err);
-	return code ? code : hl_db_run(day->db, "COMMIT", err);
+	return code ? code : commit(day, err);
 }

@@ -94,6 +94,13 @@ bool hl_db_has_moved(const struct hl_db *db)
 	return moved;
 }
 
+void hl_db_rest(struct hl_db *db)
+{
+	for (sqlite3_stmt *s = sqlite3_next_stmt(db->handle, NULL); s; s = sqlite3_next_stmt(db->handle, s))
+		if (sqlite3_stmt_busy(s))
+			(void)sqlite3_reset(s);
+}
+
 int hl_db_run(struct hl_db *db, const char *sql, struct hl_err *err)
 {
 	int code = sqlite3_exec(db->handle, sql, NULL, NULL, NULL);

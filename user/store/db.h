@@ -28,6 +28,12 @@ HL_DEFINE_CLEANUP(struct hl_db, hl_db_close)
 /* Whether its file has another name now, or none: what is written to it is lost. */
 bool hl_db_has_moved(const struct hl_db *db);
 
+/*
+ * Ends with all queries of which not all rows were taken: as long as one is open, SQLite cannot move what the log
+ * holds to the database, and the log grows without end.
+ */
+void hl_db_rest(struct hl_db *db);
+
 /* Runs all statements of @sql. 0 or -errno. */
 int hl_db_run(struct hl_db *db, const char *sql, struct hl_err *err);
 /* The integer that @sql gives; @ret is left alone if it gives no row. 0 or -errno. */
