@@ -120,6 +120,24 @@ HL_TEST_TIMEOUT(a_kill_loses_at_most_the_open_window, 300)
 	NOTE("%u windows in %d rounds", next, ROUNDS);
 }
 
+/* Of a killed process a child may live on for a moment, with all that was open. */
+HL_TEST(the_lock_of_a_killed_writer_is_waited_for)
+{
+	struct hl_store *store = stores_open(stores_dir());
+	int status;
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		(void)usleep(300 * 1000);
+		_exit(0);
+	}
+	hl_store_close(store);
+	store = stores_open(stores_dir());
+	hl_store_close(store);
+	CHECK(waitpid(pid, &status, 0) == pid);
+}
+
 /* ---- damage -------------------------------------------------------------------------------------------- */
 
 HL_TEST(a_truncated_day_is_set_aside)
@@ -161,6 +179,57 @@ HL_TEST(no_database_at_all)
 	CHECK_INT(write_one(store, STORES_NOON, 1, &err), 0);
 	CHECK(strstr(hl_store_notice(store), "file is not a database"));
 	hl_store_close(store);
+}
+
+/* What takes the name of a day, but is no file: it is set aside as it is, and no one waits for it. */
+HL_TEST_TIMEOUT(what_is_no_file_is_set_aside, 60)
+{
+	static const char *const makers[] = { "mkfifo %s", "mkdir %s && touch %s/x", "ln -s /etc/passwd %s",
+					      "ln -s nowhere %s" };
+
+	for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++) {
+		struct hl_reading *reading;
+		struct hl_store *store;
+		struct hl_day_info info;
+		struct hl_err err = { "" };
+
+		stores_must("rm -rf %s/2024*", stores_dir());
+		stores_must(makers[i], day_file(), day_file());
+		NOTE("%s", makers[i]);
+		CHECK(!stores_read(stores_dir(), STORES_NOON, STORES_NOON + STORES_S, &err));
+		CHECK(strstr(err.text, "2024-02-28.db' is no regular file"));
+		CHECK_INT(hl_day_inspect(day_file(), true, &info, &err), -EBADMSG);
+		store = stores_open(stores_dir());
+		if (write_one(store, STORES_NOON, 1, &err))
+			FAIL("%s", err.text);
+		CHECK(strstr(hl_store_notice(store), "is no regular file; it was set aside as "));
+		CHECK_INT(write_one(store, STORES_NOON + 10 * STORES_S, 2, &err), 0);
+		CHECK_STR(hl_store_notice(store), "");
+		hl_store_close(store);
+		reading = stores_read(stores_dir(), STORES_NOON, STORES_NOON + 20 * STORES_S, &err);
+		CHECK_INT(stores_total(reading), samples_of(1, 3));
+		hl_reading_free(reading);
+	}
+}
+
+/* The same for what there is to write without a window. */
+HL_TEST(gaps_set_a_damaged_day_aside_too)
+{
+	struct hl_reading *reading;
+	struct hl_store *store;
+	struct hl_err err = { "" };
+
+	stores_must("echo nonsense >%s", day_file());
+	store = stores_open(stores_dir());
+	hl_store_gap(store, STORES_NOON, STORES_NOON + 60 * STORES_S, 0, "disabled by x");
+	if (hl_store_flush(store, &err))
+		FAIL("%s", err.text);
+	CHECK(strstr(hl_store_notice(store), "it was set aside as "));
+	CHECK_INT(write_one(store, STORES_NOON + 60 * STORES_S, 1, &err), 0);
+	hl_store_close(store);
+	reading = stores_read(stores_dir(), STORES_NOON, STORES_NOON + 70 * STORES_S, &err);
+	CHECK(stores_has_note(reading, "(disabled by x)"));
+	hl_reading_free(reading);
 }
 
 HL_TEST(another_database_is_no_day)
@@ -295,6 +364,21 @@ HL_TEST_TIMEOUT(a_check_reads_every_row, 120)
 	}
 }
 
+/* A store is often a link to where there is room. */
+HL_TEST(the_directory_may_be_a_link)
+{
+	struct hl_day_info info;
+	char path[128];
+	struct hl_err err = { "" };
+
+	stores_fill(stores_dir(), STORES_NOON, 3, 1);
+	stores_must("cd %s && ln -s . link && ln -s link again", stores_dir());
+	(void)snprintf(path, sizeof(path), "%s/again/2024-02-28.db", stores_dir());
+	if (hl_day_inspect(path, true, &info, &err))
+		FAIL("%s", err.text);
+	CHECK_INT(info.windows, 3);
+}
+
 /* ---- the file system ----------------------------------------------------------------------------------- */
 
 /* A file system of this test's own at @path, seen by no one else. */
@@ -410,6 +494,52 @@ HL_TEST(a_store_that_is_deleted_comes_again)
 	reading = stores_read(path, STORES_NOON, STORES_NOON + 30 * STORES_S, &err);
 	CHECK_INT(stores_total(reading), stores_samples(3));
 	hl_reading_free(reading);
+}
+
+/* Whoever takes away the lock, or puts another directory there, must not get a second writer. */
+HL_TEST(a_lock_that_is_taken_away_comes_again)
+{
+	static const struct hl_store_limits none;
+	struct hl_store *store, *second;
+	char path[128];
+	struct hl_err err = { "" };
+
+	(void)snprintf(path, sizeof(path), "%s/locked", stores_dir());
+	store = stores_open(path);
+	CHECK_INT(write_one(store, STORES_NOON, 1, &err), 0);
+	stores_must("rm %s/lock", path);
+	CHECK_INT(write_one(store, STORES_NOON + 10 * STORES_S, 2, &err), 0);
+	CHECK_INT(hl_store_open(path, &none, &second, &err), -EBUSY);
+	stores_must("mv %s %s.old && mkdir %s", path, path, path);
+	CHECK_INT(write_one(store, STORES_NOON + 20 * STORES_S, 3, &err), 0);
+	CHECK_INT(hl_store_open(path, &none, &second, &err), -EBUSY);
+	/* Where another was faster, nothing is written beside it. */
+	stores_must("rm %s/lock", path);
+	second = stores_open(path);
+	CHECK_INT(write_one(store, STORES_NOON + 30 * STORES_S, 4, &err), -EBUSY);
+	CHECK(strstr(err.text, "another hotleaf writes to the store"));
+	hl_store_close(second);
+	CHECK_INT(write_one(store, STORES_NOON + 40 * STORES_S, 5, &err), 0);
+	hl_store_close(store);
+}
+
+/* An old day that cannot be removed, as a person made it so, is no reason to lose the new ones. */
+HL_TEST(an_old_day_that_stays_is_told_once)
+{
+	const struct hl_store_limits limits = { .max_age_ns = HL_DAY_NS };
+	struct hl_store *store;
+	struct hl_err err = { "" };
+
+	stores_must("mkdir %s/2024-01-01.db && touch %s/2024-01-02.db", stores_dir(), stores_dir());
+	CHECK_INT(hl_store_open(stores_dir(), &limits, &store, &err), 0);
+	if (write_one(store, STORES_NOON, 1, &err))
+		FAIL("%s", err.text);
+	CHECK(strstr(hl_store_notice(store), "old days stay: cannot remove '"));
+	CHECK_INT(write_one(store, STORES_NOON + 10 * STORES_S, 1, &err), 0);
+	CHECK_STR(hl_store_notice(store), "");
+	hl_store_close(store);
+	stores_must("cd %s && test -d 2024-01-01.db && ! test -e 2024-01-02.db && test -e 2024-02-28.db",
+		    stores_dir());
 }
 
 HL_TEST(limits_pause_writing_too)

@@ -16,8 +16,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* Ten years of days and as many set aside. */
-enum { MAX_DAYS = 1 << 14, DATE_LEN = 10 };
+enum { DATE_LEN = 10 };
 
 static const char extension[] = ".db";
 /* What SQLite keeps beside a database while it is in use. */
@@ -90,7 +89,7 @@ int hl_days_list(const char *dir, struct hl_day **ret, size_t *ret_n, struct hl_
 	if (!stream)
 		return hl_err_errno(err, -errno, "cannot list the store '%s'", dir);
 	while ((entry = readdir(stream))) {
-		if (hl_grow(&days, &cap, n + 1, sizeof(*days), MAX_DAYS))
+		if (hl_grow(&days, &cap, n + 1, sizeof(*days), HL_MOST_DAYS))
 			return hl_err_set(err, -ENOMEM, "no memory to list the store '%s'", dir);
 		if (!parse_name(entry->d_name, &days[n]))
 			continue;
@@ -135,8 +134,9 @@ int hl_days_prune(const char *dir, const struct hl_store_limits *limits, uint64_
 	_cleanup_free_ struct hl_day *days = NULL;
 	uint32_t today = (uint32_t)(now_ns / HL_DAY_NS);
 	uint64_t total = 0;
+	struct hl_err each;
 	size_t n = 0;
-	int code = hl_days_list(dir, &days, &n, err);
+	int code = hl_days_list(dir, &days, &n, err), failed;
 
 	if (code)
 		return code;
@@ -153,9 +153,11 @@ int hl_days_prune(const char *dir, const struct hl_store_limits *limits, uint64_
 			break;
 		if (days[i].day >= today && !days[i].aside)
 			continue;
-		code = remove_day(dir, days[i].name, err);
-		if (code)
-			return code;
+		failed = remove_day(dir, days[i].name, code ? &each : err);
+		if (failed) {
+			code = code ? code : failed;
+			continue;
+		}
 		total -= days[i].bytes;
 		(*ret_removed)++;
 	}
@@ -168,7 +170,7 @@ int hl_days_prune(const char *dir, const struct hl_store_limits *limits, uint64_
 				  "the file system of '%s' has less free space than is to be left, and no "
 				  "older day is left to remove",
 				  dir);
-	return 0;
+	return code;
 }
 
 /* ---- files that are of no use -------------------------------------------------------------------------- */

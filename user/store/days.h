@@ -16,6 +16,9 @@
 
 #define HL_DAY_NS UINT64_C(86400000000000)
 
+/* Files of a store: twenty years of days and as many set aside. */
+enum { HL_MOST_DAYS = 1 << 14 };
+
 struct hl_day {
 	uint32_t day;   /* since the epoch */
 	bool aside;     /* no day of the store any more */
@@ -41,8 +44,9 @@ struct hl_store_limits {
 };
 
 /*
- * Unlinks the oldest days until the limits hold, but none from @today on. 0 with the number of files in
- * @ret_removed; -ENOSPC if the limits do not hold even so, with the reason; or -errno.
+ * Unlinks the oldest days until the limits hold, but none from today on; one that cannot be removed is passed over.
+ * The number of files is in @ret_removed. 0; -ENOSPC if the limits do not hold even so, with the reason; -errno with
+ * the first file that could not be removed, or since the directory cannot be listed.
  */
 int hl_days_prune(const char *dir, const struct hl_store_limits *limits, uint64_t now_ns,
 		  unsigned int *ret_removed, struct hl_err *err);

@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <sqlite3.h>
+
+#include "base/str.h"
 
 enum { BUSY_MS = 5000 };
 
@@ -53,18 +56,36 @@ static int fail(const struct hl_db *db, int code, struct hl_err *err)
 			  db->handle ? sqlite3_errmsg(db->handle) : sqlite3_errstr(code));
 }
 
+/* @path with no symbolic link in it but its last part; NULL without memory. What is not there stays as it is. */
+static char *without_links(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	_cleanup_free_ char *dir = slash ? strndup(path, (size_t)(name - path)) : strdup(".");
+	_cleanup_free_ char *real = dir ? realpath(dir, NULL) : NULL;
+	_cleanup_str_ struct hl_str joined = { 0 };
+
+	if (!real)
+		return dir ? strdup(path) : NULL;
+	hl_str_addf(&joined, "%s/%s", real, name);
+	return hl_str_status(&joined) ? NULL : TAKE_PTR(joined.data);
+}
+
 int hl_db_open(const char *path, enum hl_db_mode mode, struct hl_db **ret, struct hl_err *err)
 {
 	int flags = mode == HL_DB_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
 	_cleanup_(hl_db_closep) struct hl_db *db = calloc(1, sizeof(*db));
+	_cleanup_free_ char *real = without_links(path);
+	struct stat st;
 	int code;
 
 	if (db)
 		db->path = strdup(path);
-	if (!db || !db->path)
+	if (!db || !db->path || !real)
 		return hl_err_set(err, -ENOMEM, "no memory to open '%s'", path);
-	/* A symbolic link in a store is not ours. */
-	code = sqlite3_open_v2(path, &db->handle, flags | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX, NULL);
+	/* A link, a pipe or a directory in a store is not ours; a pipe would be waited for without end. */
+	if (!lstat(real, &st) && !S_ISREG(st.st_mode))
+		return hl_err_set(err, -EBADMSG, "'%s' is no regular file", path);
+	code = sqlite3_open_v2(real, &db->handle, flags | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX, NULL);
 	if (code)
 		return fail(db, code, err);
 	(void)sqlite3_extended_result_codes(db->handle, 1);

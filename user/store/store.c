@@ -18,7 +18,11 @@
 #include "store/day_writer.h"
 
 enum { MAX_GAPS = 32, NO_DAY = UINT32_MAX };
-enum { LOCK_TRIES = 10, LOCK_WAIT_US = 10000 };
+/*
+ * A process that was killed may have left a child that holds the lock until it sees that, or is another program; who
+ * asks for the writer is in the way for a moment.
+ */
+enum { LOCK_TRIES = 20, LOCK_WAIT_US = 50000 };
 static const char lock_name[] = "lock";
 
 struct hl_store {
@@ -30,6 +34,7 @@ struct hl_store {
 	struct hl_gap gaps[MAX_GAPS];
 	size_t n_gaps;
 	struct hl_err notice, told;
+	struct hl_err unremoved; /* why old days stay, as last noticed; "": they do not */
 };
 
 /* ---- the directory ------------------------------------------------------------------------------------- */
@@ -63,7 +68,7 @@ static int open_lock(const char *dir, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Takes the lock, for which who asks for a writer is in the way for a moment. 0 or -errno. */
+/* As flock(2), with some patience. 0 or -errno. */
 static int lock_alone(int fd)
 {
 	for (int i = 1; flock(fd, LOCK_EX | LOCK_NB); i++) {
@@ -116,6 +121,23 @@ int hl_store_writer(const char *dir, struct hl_store_writer *ret)
 	ret->pid = strtol(text, NULL, 10);
 	ret->since_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
 	return 1;
+}
+
+/* The lock that is held is one that others meet: its file may be gone, with the directory or alone. */
+static int keep_lock(struct hl_store *store, struct hl_err *err)
+{
+	_cleanup_str_ struct hl_str path = { 0 };
+	struct stat ours, there;
+	int code;
+
+	hl_str_addf(&path, "%s/%s", store->dir, lock_name);
+	if (hl_str_status(&path))
+		return hl_err_set(err, -ENOMEM, "no memory for the store '%s'", store->dir);
+	if (!fstat(store->lock_fd, &ours) && !lstat(path.data, &there) && ours.st_ino == there.st_ino &&
+	    ours.st_dev == there.st_dev)
+		return 0;
+	code = make_directory(store->dir, err);
+	return code ? code : take_lock(store, err);
 }
 
 int hl_store_open(const char *dir, const struct hl_store_limits *limits, struct hl_store **ret,
@@ -213,6 +235,8 @@ static int open_day(struct hl_store *store, uint32_t day, struct hl_err *err)
 	_cleanup_str_ struct hl_str path = { 0 };
 	int code = path_of(store, day, &path, err);
 
+	if (!code)
+		code = keep_lock(store, err);
 	if (code)
 		return code;
 	if (store->day && day > store->day_number)
@@ -221,13 +245,7 @@ static int open_day(struct hl_store *store, uint32_t day, struct hl_err *err)
 		close_day(store, /* whole= */ day > store->day_number);
 	if (store->day)
 		return 0;
-	if (access(store->dir, F_OK)) {
-		code = make_directory(store->dir, err);
-		if (!code)
-			code = take_lock(store, err);
-	}
-	if (!code)
-		code = day_writer_open(path.data, &store->day, err);
+	code = day_writer_open(path.data, &store->day, err);
 	store->day_number = day;
 	return code;
 }
@@ -251,56 +269,94 @@ static int set_aside(struct hl_store *store, uint32_t day, int why, struct hl_er
 	return 0;
 }
 
-int hl_store_flush(struct hl_store *store, struct hl_err *err)
-{
-	int code = 0;
-
-	if (!store->n_gaps)
-		return 0;
-	code = open_day(store, (uint32_t)(store->gaps[store->n_gaps - 1].end_ns / HL_DAY_NS), err);
-	if (!code)
-		code = day_writer_gaps(store->day, store->gaps, store->n_gaps, err);
-	/* What was deleted, or replaced, is opened anew the next time. */
-	if (code)
-		close_day(store, /* whole= */ false);
-	else
-		store->n_gaps = 0;
-	return code;
-}
-
-static int try_write(struct hl_store *store, uint32_t day, const struct hl_profile_meta *meta,
-		     const struct hl_batch *batch, struct hl_err *err)
+static int try_write(struct hl_store *store, uint32_t day,
+		     int (*write)(struct hl_store *store, const void *what, struct hl_err *err),
+		     const void *what, struct hl_err *err)
 {
 	int code = open_day(store, day, err);
 
 	if (!code)
-		code = day_writer_write(store->day, meta, batch, store->limits.code_bytes, store->gaps,
-					store->n_gaps, err);
+		code = write(store, what, err);
 	if (code)
 		close_day(store, /* whole= */ false);
 	return code;
+}
+
+/* Old days that cannot be removed are no reason to lose new windows; it is noticed once. */
+static void notice_unremoved(struct hl_store *store, int code, const struct hl_err *why)
+{
+	if (!code) {
+		store->unremoved.text[0] = '\0';
+	} else if (strcmp(store->unremoved.text, why->text) != 0) {
+		store->unremoved = *why;
+		(void)hl_err_set(&store->notice, 0, "old days stay: %s", why->text);
+	}
+}
+
+/* Runs @write, which opens the day; once more for a file that was replaced, and for one that was set aside. */
+static int write_day(struct hl_store *store, uint32_t day,
+		     int (*write)(struct hl_store *store, const void *what, struct hl_err *err),
+		     const void *what, struct hl_err *err)
+{
+	int code = -ESTALE;
+
+	for (int turn = 0; turn < 2 && code == -ESTALE; turn++)
+		code = try_write(store, day, write, what, err);
+	if (code == -EBADMSG || code == -ENOTSUP) {
+		code = set_aside(store, day, code, err);
+		if (!code)
+			code = try_write(store, day, write, what, err);
+	}
+	return code;
+}
+
+static int put_gaps(struct hl_store *store, const void *what, struct hl_err *err)
+{
+	return day_writer_gaps(store->day, store->gaps, store->n_gaps, err);
+}
+
+int hl_store_flush(struct hl_store *store, struct hl_err *err)
+{
+	struct hl_err local;
+	int code;
+
+	if (!store->n_gaps)
+		return 0;
+	code = write_day(store, (uint32_t)(store->gaps[store->n_gaps - 1].end_ns / HL_DAY_NS), put_gaps,
+			 /* what= */ NULL, err ? err : &local);
+	if (!code)
+		store->n_gaps = 0;
+	return code;
+}
+
+struct stored {
+	const struct hl_profile_meta *meta;
+	const struct hl_batch *batch;
+};
+
+static int put_window(struct hl_store *store, const void *what, struct hl_err *err)
+{
+	const struct stored *s = what;
+
+	return day_writer_write(store->day, s->meta, s->batch, store->limits.code_bytes, store->gaps,
+				store->n_gaps, err);
 }
 
 int hl_store_write(struct hl_store *store, const struct hl_profile_meta *meta, const struct hl_batch *batch,
 		   struct hl_err *err)
 {
-	uint32_t day = (uint32_t)(meta->start_ns / HL_DAY_NS);
+	const struct stored stored = { meta, batch };
 	unsigned int removed;
 	struct hl_err local;
 	int code;
 
 	if (!err)
 		err = &local;
-	/* A store that is gone is made anew below. */
 	code = hl_days_prune(store->dir, &store->limits, meta->start_ns, &removed, err);
-	if (!code || code == -ENOENT)
-		code = try_write(store, day, meta, batch, err);
-	if (code == -ESTALE)
-		code = try_write(store, day, meta, batch, err);
-	if (code == -EBADMSG || code == -ENOTSUP) {
-		code = set_aside(store, day, code, err);
-		if (!code)
-			code = try_write(store, day, meta, batch, err);
+	/* A store that is gone is made anew. */
+	if (code != -ENOSPC) {
+		notice_unremoved(store, code == -ENOENT ? 0 : code, err);
+		code = write_day(store, (uint32_t)(meta->start_ns / HL_DAY_NS), put_window, &stored, err);
 	}
 	if (code)
 		hl_store_gap(store, meta->start_ns, meta->end_ns, hl_batch_samples(batch),
