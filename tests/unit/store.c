@@ -175,6 +175,87 @@ HL_TEST(gaps_are_visible)
 	hl_reading_free(reading);
 }
 
+static uint64_t lost_of(const struct hl_reading *reading)
+{
+	const struct hl_profile_meta *meta = hl_profile_meta(hl_reading_profile(reading));
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < meta->n_losses; i++)
+		lost += meta->losses[i].kind == HL_LOSS_LOST ? meta->losses[i].count : 0;
+	return lost;
+}
+
+/* A disk that was full for three days: the gap can be written only after them. */
+HL_TEST(a_gap_of_days_is_visible_in_each)
+{
+	struct hl_store *store = stores_open(stores_dir());
+	uint64_t end = STORES_NOON + 3 * HL_DAY_NS, lost = 0;
+	struct hl_reading *reading;
+	struct hl_err err;
+
+	hl_store_gap(store, STORES_NOON + 10 * STORES_S, end, 1000003, "no space left for the store");
+	hl_store_close(store);
+	stores_fill(stores_dir(), STORES_NOON, 1, 1);
+	stores_fill(stores_dir(), end, 1, 1);
+	reading = stores_read(stores_dir(), STORES_NOON, STORES_NOON + 3600 * STORES_S, &err);
+	CHECK(stores_has_note(reading, "1 window, 3590 s missing: "));
+	CHECK(stores_has_note(reading, "(no space left for the store)"));
+	hl_reading_free(reading);
+	/* Of what was lost each report counts what is its own, and together they count all of it. */
+	for (unsigned int turn = 0; turn < 2; turn++) {
+		uint64_t middle = STORES_NOON + HL_DAY_NS;
+
+		reading = stores_read(stores_dir(), turn ? middle : STORES_NOON,
+				      turn ? end + 10 * STORES_S : middle, &err);
+		if (!reading)
+			FAIL("%s", err.text);
+		CHECK(lost_of(reading) / 1000 == (turn ? 666 : 333));
+		lost += lost_of(reading);
+		hl_reading_free(reading);
+	}
+	CHECK_INT(lost, 1000003);
+}
+
+static void write_of_host(const char *path, const char *host, uint64_t start_ns, unsigned int seed)
+{
+	struct hl_store *store = stores_open(path);
+	struct hl_profile_meta meta = stores_meta(start_ns);
+	struct hl_batch *batch = stores_batch(seed);
+	struct hl_err err;
+
+	meta.host = host;
+	CHECK_INT(hl_store_write(store, &meta, batch, &err), 0);
+	hl_batch_free(batch);
+	hl_store_close(store);
+}
+
+HL_TEST(a_gap_is_of_one_host)
+{
+	struct hl_store_query query = { .since_ns = STORES_NOON, .until_ns = STORES_NOON + 40 * STORES_S };
+	struct hl_reading *reading = hl_reading_new(&query);
+	struct hl_store *store;
+	struct hl_err err;
+	char a[128], b[128];
+
+	(void)snprintf(a, sizeof(a), "%s/a", stores_dir());
+	(void)snprintf(b, sizeof(b), "%s/b", stores_dir());
+	store = stores_open(a);
+	hl_store_gap(store, STORES_NOON + 10 * STORES_S, STORES_NOON + 30 * STORES_S, 0, "disabled by x");
+	hl_store_close(store);
+	for (unsigned int i = 0; i < 4; i += 3) {
+		write_of_host(a, "a", STORES_NOON + i * 10 * STORES_S, 1);
+		write_of_host(b, "b", STORES_NOON + i * 10 * STORES_S, 1);
+	}
+	CHECK_INT(hl_reading_add(reading, a, &err), 0);
+	CHECK_INT(hl_reading_add(reading, b, &err), 0);
+	CHECK_INT(hl_reading_finish(reading, &err), 0);
+	CHECK(stores_has_note(reading,
+			      "a: 2 windows, 20 s missing: 2024-02-28T12:00:10Z to 2024-02-28T12:00:30Z "
+			      "(disabled by x); b: 2 windows, 20 s missing: 2024-02-28T12:00:10Z to "
+			      "2024-02-28T12:00:30Z (the agent did not run)"));
+	hl_reading_free(reading);
+}
+
 /* Writes a window of another event at the same frequency. */
 static void write_event(struct hl_store *store, uint64_t start_ns, const char *event, uint32_t hz)
 {

@@ -27,13 +27,13 @@ int hl_coverage_add(struct hl_coverage *coverage, const struct hl_span *span)
 	return code;
 }
 
-int hl_coverage_add_gap(struct hl_coverage *coverage, const struct hl_gap *gap)
+int hl_coverage_add_gap(struct hl_coverage *coverage, uint32_t host, const struct hl_gap *gap)
 {
-	int code =
-		hl_grow(&coverage->gaps, &coverage->cap_gaps, coverage->n_gaps + 1, sizeof(*gap), MAX_SPANS);
+	int code = hl_grow(&coverage->gaps, &coverage->cap_gaps, coverage->n_gaps + 1,
+			   sizeof(*coverage->gaps), MAX_SPANS);
 
 	if (!code)
-		coverage->gaps[coverage->n_gaps++] = *gap;
+		coverage->gaps[coverage->n_gaps++] = (struct hl_known_gap){ *gap, host };
 	return code;
 }
 
@@ -54,19 +54,22 @@ static int compare_spans(const void *a, const void *b)
 }
 
 /* Why there is nothing from @start on, as far as that was noted. */
-static const char *reason_of(const struct hl_coverage *coverage, uint64_t start_ns, uint64_t end_ns)
+static const char *reason_of(const struct hl_coverage *coverage, uint32_t host, uint64_t start_ns,
+			     uint64_t end_ns)
 {
 	for (size_t i = 0; i < coverage->n_gaps; i++) {
-		const struct hl_gap *gap = &coverage->gaps[i];
+		const struct hl_known_gap *known = &coverage->gaps[i];
 
-		if (gap->start_ns < end_ns && gap->end_ns > start_ns)
-			return gap->reason;
+		if ((known->host == host || known->host == HL_ANY_HOST) && known->gap.start_ns < end_ns &&
+		    known->gap.end_ns > start_ns)
+			return known->gap.reason;
 	}
 	return NULL;
 }
 
 /* The time that is missing, in the order of time. */
 struct missing {
+	uint32_t host;
 	struct hl_str text;
 	uint64_t total_ns;
 	size_t n;
@@ -76,7 +79,7 @@ struct missing {
 static void add_missing(const struct hl_coverage *coverage, struct missing *m, uint64_t start_ns,
 			uint64_t end_ns, const char *otherwise)
 {
-	const char *reason = reason_of(coverage, start_ns, end_ns);
+	const char *reason = reason_of(coverage, m->host, start_ns, end_ns);
 	char from[HL_TIME_SIZE], to[HL_TIME_SIZE];
 
 	if (end_ns < start_ns + TOLERANCE_NS)
@@ -98,15 +101,16 @@ static void add_before(const struct hl_coverage *coverage, struct missing *m, ui
 
 	if (length >= first->end_ns - first->start_ns)
 		add_missing(coverage, m, since_ns, first->start_ns, did_not_run);
-	else if (length > UNSAID_NS || reason_of(coverage, since_ns, first->start_ns))
+	else if (length > UNSAID_NS || reason_of(coverage, m->host, since_ns, first->start_ns))
 		add_missing(coverage, m, since_ns, first->start_ns, "in a window that began before");
 }
 
 void hl_coverage_say(struct hl_coverage *coverage, uint32_t host, uint64_t since_ns, uint64_t until_ns,
 		     uint64_t open_ns, struct hl_str *out)
 {
-	struct missing missing = { 0 };
-	uint64_t at = since_ns, windows = 0, doubled = 0;
+	struct missing missing = { .host = host };
+	uint64_t at = since_ns, windows = 0, doubled = 0, set_back = 0;
+	uint32_t file = 0; /* of the window that ends at @at */
 
 	if (coverage->n_spans)
 		qsort(coverage->spans, coverage->n_spans, sizeof(*coverage->spans), compare_spans);
@@ -119,10 +123,13 @@ void hl_coverage_say(struct hl_coverage *coverage, uint32_t host, uint64_t since
 			add_before(coverage, &missing, since_ns, span);
 		else if (span->start_ns > at)
 			add_missing(coverage, &missing, at, span->start_ns, did_not_run);
-		doubled += windows && at > span->start_ns + TOLERANCE_NS;
+		if (windows && at > span->start_ns + TOLERANCE_NS)
+			*(span->file == file ? &set_back : &doubled) += 1;
 		windows++;
-		if (span->end_ns > at)
+		if (span->end_ns >= at) {
 			at = span->end_ns;
+			file = span->file;
+		}
 	}
 	if (until_ns > at + open_ns)
 		add_missing(coverage, &missing, at, until_ns, did_not_run);
@@ -141,6 +148,10 @@ void hl_coverage_say(struct hl_coverage *coverage, uint32_t host, uint64_t since
 			    " window%s of a time that others have too, whose samples COUNT TWICE: "
 			    "leave out the store that is given twice, or is a copy",
 			    doubled, doubled == 1 ? "" : "s");
+	if (set_back)
+		hl_str_addf(out,
+			    "; %" PRIu64 " window%s of a time that others have too: the clock was set back",
+			    set_back, set_back == 1 ? "" : "s");
 	out->failed |= missing.text.failed;
 	hl_str_done(&missing.text);
 }

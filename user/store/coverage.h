@@ -13,17 +13,26 @@
 struct hl_span {
 	uint64_t start_ns, end_ns;
 	uint32_t host;
+	uint32_t file; /* a number: in one file no window stands twice */
+};
+
+/* A gap of which it is not known whose it is. */
+#define HL_ANY_HOST UINT32_MAX
+
+struct hl_known_gap {
+	struct hl_gap gap;
+	uint32_t host;
 };
 
 struct hl_coverage {
 	struct hl_span *spans;
-	struct hl_gap *gaps; /* what is known of missing time, of any host */
+	struct hl_known_gap *gaps; /* what is known of missing time */
 	size_t n_spans, n_gaps, cap_spans, cap_gaps;
 };
 
 /* 0 or -ENOMEM. */
 int hl_coverage_add(struct hl_coverage *coverage, const struct hl_span *span);
-int hl_coverage_add_gap(struct hl_coverage *coverage, const struct hl_gap *gap);
+int hl_coverage_add_gap(struct hl_coverage *coverage, uint32_t host, const struct hl_gap *gap);
 void hl_coverage_done(struct hl_coverage *coverage);
 
 /*

@@ -44,6 +44,7 @@ struct hl_reading {
 	struct hl_store_query query;
 	uint64_t now_ns;
 	struct places files, dirs;
+	struct places later; /* of each store the first day behind the range */
 	struct event_sum events[MAX_EVENTS];
 	size_t n_events;
 	struct hl_seen looked_at, seen; /* windows, when looking and when reading */
@@ -103,6 +104,7 @@ void hl_reading_free(struct hl_reading *reading)
 	if (!reading)
 		return;
 	places_done(&reading->files);
+	places_done(&reading->later);
 	places_done(&reading->dirs);
 	hl_seen_done(&reading->looked_at);
 	hl_seen_done(&reading->seen);
@@ -263,6 +265,13 @@ int hl_reading_add(struct hl_reading *reading, const char *dir, struct hl_err *e
 			return no_memory(err);
 		code = look_at_day(reading, file->path, err);
 	}
+	for (size_t i = 0; i < n && !code; i++) {
+		if (days[i].aside || days[i].day <= last)
+			continue;
+		if (!add_place(&reading->later, real, days[i].name))
+			code = no_memory(err);
+		break;
+	}
 	return code;
 }
 
@@ -406,6 +415,18 @@ static int read_day(struct hl_reading *reading, struct place *file, const char *
 	return code && code != -ENOMEM ? hl_summary_unread(reading->summary, file->path, err) : code;
 }
 
+/* What is wrong with it is said where its windows are asked for. */
+static int read_later(struct hl_reading *reading, const char *path, struct hl_err *err)
+{
+	struct day_reader day = { 0 };
+	int code = open_day(reading, &day, path, err);
+
+	if (!code)
+		code = hl_summary_add_gaps(reading->summary, &day, err);
+	day_reader_done(&day);
+	return code == -ENOMEM ? code : 0;
+}
+
 int hl_reading_finish(struct hl_reading *reading, struct hl_err *err)
 {
 	const char *event = choose_event(reading);
@@ -415,6 +436,8 @@ int hl_reading_finish(struct hl_reading *reading, struct hl_err *err)
 		return nothing(reading, err);
 	for (size_t i = 0; i < reading->files.n && !code; i++)
 		code = read_day(reading, &reading->files.items[i], event, err);
+	for (size_t i = 0; i < reading->later.n && !code; i++)
+		code = read_later(reading, reading->later.items[i].path, err);
 	for (size_t i = 0; i < reading->n_events && !code; i++)
 		if (strcmp(reading->events[i].name, event) != 0)
 			code = hl_summary_other_event(reading->summary, reading->events[i].name,

@@ -17,7 +17,7 @@
 #include "store/batch.h"
 #include "store/day_writer.h"
 
-enum { MAX_GAPS = 32, NO_DAY = UINT32_MAX };
+enum { MAX_GAPS = 32 };
 /*
  * A process that was killed may have left a child that holds the lock until it sees that, or is another program; who
  * asks for the writer is in the way for a moment.

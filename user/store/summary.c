@@ -11,6 +11,7 @@
 #include "profile/profile.h"
 #include "store/coverage.h"
 #include "store/day_reader.h"
+#include "store/days.h"
 
 /* So much may lack at the end of a range that ends now. */
 #define OPEN_NS (UINT64_C(30) * 1000000000)
@@ -37,6 +38,7 @@ struct hl_summary {
 	struct day_left_out left_out;
 	uint64_t windows, not_stored, now_ns, copies;
 	const char *unread, *first_copy;
+	uint32_t files;
 	struct hl_span last; /* the window that ended last */
 };
 
@@ -202,7 +204,7 @@ static int take_source(struct hl_summary *s, const struct day_source *source)
 int hl_summary_add_window(struct hl_summary *s, const struct day_source *source, const struct day_window *w)
 {
 	struct host *host = get_host(s, source->host);
-	struct hl_span span = { w->start_ns, w->start_ns + w->length_ns, 0 };
+	struct hl_span span = { w->start_ns, w->start_ns + w->length_ns, 0, s->files };
 
 	if (!host)
 		return -ENOMEM;
@@ -312,8 +314,45 @@ static int add_window_notes(struct hl_summary *s, struct day_reader *day, struct
 	return code;
 }
 
-static int add_gaps(struct hl_summary *s, struct day_reader *day, struct hl_err *err)
+/* Whose gaps those of a day are. */
+static uint32_t host_of_gaps(const struct hl_summary *s, const struct day_reader *day)
 {
+	for (size_t i = 1; i < day->n_sources; i++)
+		if (strcmp(day->sources[i].host, day->sources[0].host) != 0)
+			return HL_ANY_HOST;
+	for (size_t i = 0; day->n_sources && i < s->n_hosts; i++)
+		if (strcmp(s->hosts[i].name, day->sources[0].host) == 0)
+			return (uint32_t)i;
+	return day->n_sources ? MAX_HOSTS : HL_ANY_HOST;
+}
+
+/* How many of the samples of @gap were lost before @at, as if they had been lost evenly. */
+static uint64_t lost_before(const struct hl_gap *gap, uint64_t at)
+{
+	if (at <= gap->start_ns)
+		return 0;
+	if (at >= gap->end_ns)
+		return gap->samples;
+	return (uint64_t)((__uint128_t)gap->samples * (at - gap->start_ns) / (gap->end_ns - gap->start_ns));
+}
+
+/* A gap over midnight may stand in two days, where these were imported. */
+static bool stands_twice(const struct hl_summary *s, const struct hl_gap *gap, uint32_t host)
+{
+	const struct hl_coverage *c = &s->coverage;
+
+	if (gap->start_ns / HL_DAY_NS == gap->end_ns / HL_DAY_NS)
+		return false;
+	for (size_t i = 0; i < c->n_gaps; i++)
+		if (c->gaps[i].gap.start_ns == gap->start_ns && c->gaps[i].gap.end_ns == gap->end_ns &&
+		    c->gaps[i].gap.samples == gap->samples && c->gaps[i].host == host)
+			return true;
+	return false;
+}
+
+int hl_summary_add_gaps(struct hl_summary *s, struct day_reader *day, struct hl_err *err)
+{
+	uint32_t host = host_of_gaps(s, day);
 	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
 	size_t len;
 	int code = hl_query_new(day->db, "SELECT * FROM gaps WHERE start < ? AND start + length > ?", &query,
@@ -330,8 +369,10 @@ static int add_gaps(struct hl_summary *s, struct day_reader *day, struct hl_err 
 			return code;
 		gap.end_ns = gap.start_ns + (uint64_t)hl_query_int(query, 1);
 		(void)snprintf(gap.reason, sizeof(gap.reason), "%s", hl_query_bytes(query, 2, &len));
-		s->not_stored += gap.samples;
-		code = hl_coverage_add_gap(&s->coverage, &gap) ? no_memory(err) : 0;
+		if (stands_twice(s, &gap, host))
+			continue;
+		s->not_stored += lost_before(&gap, s->meta.end_ns) - lost_before(&gap, s->meta.start_ns);
+		code = hl_coverage_add_gap(&s->coverage, host, &gap) ? no_memory(err) : 0;
 	}
 	return code;
 }
@@ -340,13 +381,14 @@ int hl_summary_add(struct hl_summary *s, struct day_reader *day, const struct da
 		   struct hl_err *err)
 {
 	const struct day_source *last = NULL;
-	int code = add_gaps(s, day, err);
+	int code;
 
 	s->left_out.not_asked += left_out->not_asked;
 	s->left_out.excluded += left_out->excluded;
 
-	if (code || !day->n_windows || !day->sources)
-		return code;
+	s->files++;
+	if (!day->n_windows || !day->sources)
+		return hl_summary_add_gaps(s, day, err);
 	for (size_t i = 0; i < day->n_windows; i++) {
 		const struct day_window *w = &day->windows[i];
 		const struct day_source *source = &day->sources[w->source];
@@ -358,7 +400,9 @@ int hl_summary_add(struct hl_summary *s, struct day_reader *day, const struct da
 		last = source;
 	}
 	code = add_losses(s, day, err);
-	return code ? code : add_window_notes(s, day, err);
+	if (!code)
+		code = add_window_notes(s, day, err);
+	return code ? code : hl_summary_add_gaps(s, day, err);
 }
 
 /* ---- the end ------------------------------------------------------------------------------------------- */

@@ -27,6 +27,8 @@ void hl_summary_free(struct hl_summary *summary);
 /* Adds the wanted windows of a day, and its gaps. */
 int hl_summary_add(struct hl_summary *summary, struct day_reader *day, const struct day_left_out *left_out,
 		   struct hl_err *err);
+/* Adds the gaps of a day behind the range: one that lasted for days stands where it ended. */
+int hl_summary_add_gaps(struct hl_summary *summary, struct day_reader *day, struct hl_err *err);
 /* Notes that the file at @path could not be read; takes the reason from @err. */
 int hl_summary_unread(struct hl_summary *summary, const char *path, struct hl_err *err);
 /* Notes a file that an agent set aside in the store in @dir. */
