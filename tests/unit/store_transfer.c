@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/rewrite.h"
+
 #include "stores.h"
 
 #include "harness.h"
@@ -86,6 +88,24 @@ HL_TEST(a_span_goes_to_another_store_and_is_the_same)
 	stores_must("cd %s && ls | sort | tr '\\n' ' ' | grep -qx '2024-02-28.db 2024-02-29.db lock '", to);
 }
 
+static void fill_of_host(const char *path, const char *host, uint64_t start_ns, unsigned int n,
+			 unsigned int seed)
+{
+	struct hl_store *store = stores_open(path);
+
+	for (unsigned int i = 0; i < n; i++) {
+		struct hl_profile_meta meta = stores_meta(start_ns + i * 10 * STORES_S);
+		struct hl_batch *batch = stores_batch(seed + i);
+		struct hl_err err;
+
+		meta.host = host;
+		if (hl_store_write(store, &meta, batch, &err))
+			FAIL("%s", err.text);
+		hl_batch_free(batch);
+	}
+	hl_store_close(store);
+}
+
 HL_TEST(stores_of_two_hosts_become_one)
 {
 	struct hl_transferred sum;
@@ -96,7 +116,7 @@ HL_TEST(stores_of_two_hosts_become_one)
 	make_store();
 	/* Others are there at the same times, and some of the same. */
 	stores_fill(to, MIDNIGHT - 200 * STORES_S, 10, 1);
-	stores_fill(to, MIDNIGHT - 95 * STORES_S, 10, 500);
+	fill_of_host(to, "host2", MIDNIGHT - 95 * STORES_S, 10, 500);
 	(void)export(0, INT64_MAX);
 	sum = import(MIDNIGHT - 150 * STORES_S, MIDNIGHT + 20 * STORES_S);
 	CHECK_INT(sum.present, 5);
@@ -108,6 +128,83 @@ HL_TEST(stores_of_two_hosts_become_one)
 	reading = stores_read(to, MIDNIGHT - 3600 * STORES_S, MIDNIGHT + 3600 * STORES_S, &err);
 	CHECK_INT(stores_total(reading), want);
 	hl_reading_free(reading);
+}
+
+static uint64_t total_of(const char *path)
+{
+	struct hl_err err = { "" };
+	struct hl_reading *reading =
+		stores_read(path, MIDNIGHT - 7200 * STORES_S, MIDNIGHT + 7200 * STORES_S, &err);
+	uint64_t total;
+
+	if (!reading)
+		FAIL("%s", err.text);
+	total = stores_total(reading);
+	hl_reading_free(reading);
+	return total;
+}
+
+/* The nightly rewrite makes other windows of the same samples: what comes from before and after it counts once. */
+HL_TEST(rewritten_windows_are_not_added_to_those_they_were)
+{
+	const struct hl_store_limits minutes = { .windows_ns = 1 };
+	struct hl_transferred sum;
+	unsigned int rewritten;
+	uint64_t want;
+	struct hl_err err;
+
+	make_store();
+	want = total_of(from);
+	(void)export(0, INT64_MAX);
+	CHECK_INT(import(0, INT64_MAX).windows, 40);
+	if (hl_store_rewrite(from, &minutes, MIDNIGHT + 3 * HL_DAY_NS, &rewritten, &err))
+		FAIL("%s", err.text);
+	CHECK_INT(rewritten, 2);
+	stores_must("rm %s", file);
+	(void)export(0, INT64_MAX);
+	sum = import(0, INT64_MAX);
+	CHECK_INT(sum.windows, 0);
+	CHECK(sum.overlapping > 0);
+	CHECK_INT(total_of(to), want);
+	/* And the other way round. */
+	(void)snprintf(to, sizeof(to), "%s/other", stores_dir());
+	CHECK(import(0, INT64_MAX).windows > 0);
+	CHECK_INT(total_of(to), want);
+	stores_must("rm -r %s/from", stores_dir());
+	make_store();
+	(void)snprintf(to, sizeof(to), "%s/other", stores_dir());
+	stores_must("rm %s", file);
+	(void)export(0, INT64_MAX);
+	sum = import(0, INT64_MAX);
+	CHECK_INT(sum.windows, 0);
+	CHECK(sum.overlapping > 0);
+	CHECK_INT(total_of(to), want);
+}
+
+/* Two windows far from each other are two days, and none between them. */
+HL_TEST(days_without_windows_are_not_made)
+{
+	make_store();
+	stores_fill(from, MIDNIGHT + 300 * HL_DAY_NS, 1, 1);
+	(void)export(0, INT64_MAX);
+	CHECK_INT(import(0, INT64_MAX).windows, 41);
+	stores_must("cd %s && test \"$(ls | wc -l)\" = 4", to);
+}
+
+/* A gap in a day without windows goes along. */
+HL_TEST(gaps_between_windows_are_copied)
+{
+	struct hl_store *store;
+
+	make_store();
+	store = stores_open(from);
+	hl_store_gap(store, MIDNIGHT + 2 * HL_DAY_NS, MIDNIGHT + 2 * HL_DAY_NS + 3600 * STORES_S, 7,
+		     "disabled by x");
+	hl_store_close(store);
+	stores_fill(from, MIDNIGHT + 4 * HL_DAY_NS, 1, 1);
+	(void)export(0, INT64_MAX);
+	(void)import(0, INT64_MAX);
+	check_range(MIDNIGHT - 3600 * STORES_S, MIDNIGHT + 5 * HL_DAY_NS);
 }
 
 HL_TEST(what_cannot_be_copied_is_told)

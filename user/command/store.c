@@ -144,11 +144,24 @@ static int export(const struct store *c, char **files, struct hl_err *err)
 
 	if (!code && !c->output)
 		code = hl_usage(err, "\"hotleaf store export\" needs -o FILE");
+	if (!code && strcmp(c->output, "-") == 0)
+		code = hl_usage(err,
+				"\"hotleaf store export\" writes a database, which needs a file: give -o "
+				"FILE");
 	if (!code)
 		code = hl_store_export(c->dir, since_ns, until_ns, c->output, &sum, err);
 	if (!code)
 		printf("%" PRIu64 " windows with %" PRIu64 " samples\n", sum.windows, sum.samples);
 	return code;
+}
+
+static void print_imported(const char *file, const struct hl_transferred *sum)
+{
+	printf("%s: %" PRIu64 " windows with %" PRIu64 " samples; %" PRIu64 " windows were there already\n",
+	       file, sum->windows, sum->samples, sum->present);
+	if (sum->overlapping)
+		printf("%s: %" PRIu64 " windows were left out: the store has others of that host and time\n",
+		       file, sum->overlapping);
 }
 
 static int import(const struct store *c, char **files, struct hl_err *err)
@@ -163,9 +176,7 @@ static int import(const struct store *c, char **files, struct hl_err *err)
 	for (; !code && *files; files++) {
 		code = hl_store_import(*files, since_ns, until_ns, c->dir, &sum, err);
 		if (!code)
-			printf("%s: %" PRIu64 " windows with %" PRIu64 " samples; %" PRIu64
-			       " windows were there already\n",
-			       *files, sum.windows, sum.samples, sum.present);
+			print_imported(*files, &sum);
 	}
 	return code;
 }

@@ -31,12 +31,14 @@ struct merge {
 	struct day_nameless nameless;
 	struct day_bodies bodies;
 	struct day_sums sums;
-	struct hl_query *samples, *losses, *notes, *present, *same_gap;
+	struct hl_query *samples, *losses, *notes, *present, *overlapping, *same_gap;
 	/* Of one window of @to. */
 	struct row_sums rows;
 	struct stored_loss *loss;
 	uint32_t *note;
 	size_t n_loss, cap_loss, n_note, cap_note;
+	/* Of @to before anything was added: its last window, and the length of its longest. */
+	int64_t first_window, longest_ns;
 	/* So far. */
 	int64_t last_window;
 	uint64_t n_samples, weight;
@@ -175,9 +177,22 @@ static size_t count_run(const struct merge *m, const struct day_window *w, size_
 	return i;
 }
 
-/* Whether @to has the window already; if not, the sums go that it makes wrong. 0, 1 or -errno. */
+/* Whether a query of @to that was given its values has a row. 0, 1 or -errno. */
+static int has_row(struct hl_query *query, struct hl_err *err)
+{
+	int code = hl_query_step(query, err);
+
+	hl_query_reset(query);
+	return code;
+}
+
+/*
+ * Whether @to has the window already, or had other ones of the same host and event for its time, such as those that
+ * it was summed from: counted, and left out. If not, the sums go that it makes wrong. 0, 1 or -errno.
+ */
 static int is_present(struct merge *m, const struct stored_window *w, struct hl_err *err)
 {
+	uint64_t end_ns = w->start_ns + w->length_ns;
 	int code;
 
 	/* The clock may have been set back: then two windows of one start are two. */
@@ -185,9 +200,20 @@ static int is_present(struct merge *m, const struct stored_window *w, struct hl_
 		return 0;
 	hl_query_give(m->present, hl_int(w->source), hl_int(w->start_ns), hl_int(w->length_ns),
 		      hl_int(w->samples), hl_int(w->seen), hl_int(w->idle));
-	code = hl_query_step(m->present, err);
-	hl_query_reset(m->present);
-	return code ? code : day_sums_drop(&m->sums, w->source, w->start_ns, err);
+	code = has_row(m->present, err);
+	if (code) {
+		m->merged.present += code == 1;
+		return code;
+	}
+	hl_query_give(m->overlapping, hl_int(w->source), hl_int(m->first_window),
+		      hl_int((int64_t)w->start_ns - m->longest_ns), hl_int(end_ns - TOLERANCE_NS),
+		      hl_int(w->start_ns + TOLERANCE_NS));
+	code = has_row(m->overlapping, err);
+	if (code) {
+		m->merged.overlapping += code == 1;
+		return code;
+	}
+	return day_sums_drop(&m->sums, w->source, w->start_ns, err);
 }
 
 /* Writes @n windows of the old day as one. */
@@ -205,10 +231,8 @@ static int write_run(struct merge *m, const struct day_window *w, size_t n, stru
 		add_window(&sum, &w[i]);
 	if (!code)
 		code = is_present(m, &sum, err);
-	if (code == 1) {
-		m->merged.present++;
-		return 0;
-	}
+	if (code)
+		return code < 0 ? code : 0;
 	row_sums_clear(&m->rows);
 	m->n_loss = m->n_note = 0;
 	for (size_t i = 0; i < n && !code; i++) {
@@ -260,7 +284,8 @@ static int write_windows(struct merge *m, struct hl_err *err)
 		samples += windows[i].samples;
 		weight += windows[i].weight;
 	}
-	if (!code && !m->merged.present && (samples != m->n_samples || weight != m->weight))
+	if (!code && !m->merged.present && !m->merged.overlapping &&
+	    (samples != m->n_samples || weight != m->weight))
 		code = hl_err_set(err, -EBADMSG, "its windows do not add up");
 	return code;
 }
@@ -272,9 +297,9 @@ static int write_gap(struct merge *m, const struct hl_gap *gap, struct hl_err *e
 
 	if (gap->start_ns >= m->until_ns || gap->end_ns <= m->since_ns)
 		return 0;
-	hl_query_give(m->same_gap, hl_int(gap->start_ns), hl_int(gap->end_ns - gap->start_ns));
-	code = hl_query_step(m->same_gap, err);
-	hl_query_reset(m->same_gap);
+	hl_query_give(m->same_gap, hl_int(gap->start_ns), hl_int(gap->end_ns - gap->start_ns),
+		      hl_int(gap->samples), hl_text(gap->reason, strlen(gap->reason)));
+	code = has_row(m->same_gap, err);
 	return code == 1 ? 0 : code ? code : day_put_gap(&m->put, gap, err);
 }
 
@@ -324,7 +349,13 @@ static int prepare(struct merge *m, struct hl_err *err)
 		{ &m->present, m->to,
 		  "SELECT 1 FROM windows WHERE level = 0 AND source = ? AND start = ? AND"
 		  " length = ? AND samples = ? AND seen = ? AND idle = ?" },
-		{ &m->same_gap, m->to, "SELECT 1 FROM gaps WHERE start = ? AND length = ?" },
+		/* Windows that begin a little early or late are others all the same: clocks are corrected. */
+		{ &m->overlapping, m->to,
+		  "SELECT 1 FROM windows w WHERE level = 0 AND source IN (SELECT s.id FROM sources s,"
+		  " sources t WHERE t.id = ? AND s.host = t.host AND s.event = t.event) AND id <= ? AND"
+		  " start >= ? AND start < ? AND start + length > ? LIMIT 1" },
+		{ &m->same_gap, m->to,
+		  "SELECT 1 FROM gaps WHERE start = ? AND length = ? AND samples = ? AND reason = ?" },
 	};
 	int code = hl_ids_new(m->to, &m->ids, err);
 
@@ -342,7 +373,13 @@ static int prepare(struct merge *m, struct hl_err *err)
 		code = day_sums_init(&m->sums, m->to, m->ids, err);
 	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]) && !code; i++)
 		code = hl_query_new(queries[i].db, queries[i].sql, queries[i].query, err);
-	return code ? code : hl_db_number(m->to, "SELECT max(id) FROM windows", &m->last_window, err);
+	if (!code)
+		code = hl_db_number(m->to, "SELECT max(length) FROM windows WHERE level = 0", &m->longest_ns,
+				    err);
+	if (!code)
+		code = hl_db_number(m->to, "SELECT max(id) FROM windows", &m->last_window, err);
+	m->first_window = m->last_window;
+	return code;
 }
 
 static void done(struct merge *m)
@@ -351,6 +388,7 @@ static void done(struct merge *m)
 	hl_query_free(m->losses);
 	hl_query_free(m->notes);
 	hl_query_free(m->present);
+	hl_query_free(m->overlapping);
 	hl_query_free(m->same_gap);
 	day_sums_done(&m->sums);
 	day_nameless_done(&m->nameless);

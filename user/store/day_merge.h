@@ -19,7 +19,8 @@ int day_merge(struct day_reader *from, struct hl_db *to, uint64_t span_ns, struc
 /* What was added. */
 struct day_merged {
 	uint64_t windows, samples;
-	uint64_t present; /* windows that were there already, by source and start */
+	uint64_t present;     /* windows that were there already, by source and start */
+	uint64_t overlapping; /* others, of whose time the day had windows of that host and event */
 };
 
 /*

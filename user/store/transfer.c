@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "store/day_merge.h"
 #include "store/day_reader.h"
@@ -14,6 +15,8 @@
 #include "store/db.h"
 #include "store/schema.h"
 #include "store/store.h"
+
+enum { MAX_ROWS = 1 << 21 };
 
 static int join(const char *dir, const char *name, struct hl_str *ret, struct hl_err *err)
 {
@@ -31,12 +34,13 @@ static int copy_span(const char *path, uint64_t since_ns, uint64_t until_ns, str
 	struct hl_err why = { "" };
 	int code = day_reader_open(&from, path, since_ns, until_ns, &why);
 
-	if (!code && from.n_windows)
+	if (!code)
 		code = day_append(&from, since_ns, until_ns, to, &merged, &why);
 	day_reader_done(&from);
 	sum->windows += merged.windows;
 	sum->samples += merged.samples;
 	sum->present += merged.present;
+	sum->overlapping += merged.overlapping;
 	return code ? hl_err_set(err, code, "'%s': %s", path, why.text) : 0;
 }
 
@@ -108,20 +112,75 @@ static int import_day(const char *path, uint64_t since_ns, uint64_t until_ns, co
 	return code;
 }
 
-/* The first and the last day that @path has windows of in the span. 0: neither is set where there are none. */
-static int find_days(const char *path, uint64_t since_ns, uint64_t until_ns, uint64_t *first, uint64_t *last,
+static int compare_days(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Days in the order of time, each once. */
+struct day_list {
+	uint32_t *days;
+	size_t n, cap;
+};
+
+static void day_list_done(struct day_list *list)
+{
+	free(list->days);
+}
+
+static int add_day(struct day_list *list, uint64_t ns, struct hl_err *err)
+{
+	uint32_t day = (uint32_t)(ns / HL_DAY_NS);
+
+	if (list->n && list->days[list->n - 1] == day)
+		return 0;
+	if (hl_grow(&list->days, &list->cap, list->n + 1, sizeof(*list->days), MAX_ROWS))
+		return hl_err_set(err, -ENOMEM, "no memory for the days of windows");
+	list->days[list->n++] = day;
+	return 0;
+}
+
+/* Of a gap the day that it ended in, as a store has it. */
+static int add_gap_days(struct day_list *list, const struct day_reader *from, uint64_t since_ns,
+			uint64_t until_ns, struct hl_err *err)
+{
+	_cleanup_(hl_query_freep) struct hl_query *query = NULL;
+	int code = hl_query_new(from->db, "SELECT start + length FROM gaps ORDER BY 1", &query, err);
+
+	while (!code && (code = hl_query_step(query, err)) == 1) {
+		uint64_t end_ns = (uint64_t)hl_query_int(query, 0);
+
+		code = end_ns > since_ns && end_ns <= until_ns && end_ns <= INT64_MAX
+			       ? add_day(list, end_ns - 1, err)
+			       : 0;
+	}
+	return code;
+}
+
+/* The days of which @path has windows or gaps in the span. */
+static int find_days(const char *path, uint64_t since_ns, uint64_t until_ns, struct day_list *ret,
 		     struct hl_err *err)
 {
 	struct day_reader from = { 0 };
+	size_t n = 0;
 	int code = day_reader_open(&from, path, since_ns, until_ns, err);
 
-	for (size_t i = 0; i < from.n_windows && !code; i++) {
-		uint64_t day = from.windows[i].start_ns / HL_DAY_NS;
-
-		*first = day < *first ? day : *first;
-		*last = day > *last ? day : *last;
-	}
+	for (size_t i = 0; i < from.n_windows && !code; i++)
+		code = add_day(ret, from.windows[i].start_ns, err);
+	if (!code)
+		code = add_gap_days(ret, &from, since_ns, until_ns, err);
 	day_reader_done(&from);
+	if (ret->n)
+		qsort(ret->days, ret->n, sizeof(*ret->days), compare_days);
+	for (size_t i = 0; i < ret->n; i++)
+		if (!n || ret->days[n - 1] != ret->days[i])
+			ret->days[n++] = ret->days[i];
+	ret->n = n;
+	if (!code && n > HL_MOST_DAYS / 2)
+		return hl_err_set(err, -E2BIG, "'%s' has windows of %zu days, more than a store holds", path,
+				  n);
 	return code;
 }
 
@@ -131,19 +190,19 @@ int hl_store_import(const char *path, uint64_t since_ns, uint64_t until_ns, cons
 	static const struct hl_store_limits none;
 	/* Whose lock keeps an agent out. */
 	_cleanup_(hl_store_closep) struct hl_store *store = NULL;
-	uint64_t first = UINT64_MAX, last = 0;
+	_cleanup_(day_list_done) struct day_list days = { 0 };
 	struct hl_transferred sum = { 0 };
 	int code = hl_store_open(dir, &none, &store, err);
 
 	if (!code)
-		code = find_days(path, since_ns, until_ns, &first, &last, err);
-	for (uint64_t day = first; day <= last && !code; day++) {
-		uint64_t start = day * HL_DAY_NS, end = start + HL_DAY_NS;
+		code = find_days(path, since_ns, until_ns, &days, err);
+	for (size_t i = 0; i < days.n && !code; i++) {
+		uint64_t start = days.days[i] * HL_DAY_NS, end = start + HL_DAY_NS;
 
 		code = import_day(path, start > since_ns ? start : since_ns, end < until_ns ? end : until_ns,
 				  hl_store_dir(store), &sum, err);
 	}
-	if (!code && !sum.windows && !sum.present)
+	if (!code && !sum.windows && !sum.present && !sum.overlapping)
 		code = hl_err_set(err, -ENODATA, "'%s' has no windows of that time", path);
 	if (!code)
 		*ret = sum;

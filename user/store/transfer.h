@@ -10,7 +10,8 @@
 
 struct hl_transferred {
 	uint64_t windows, samples;
-	uint64_t present; /* windows that were there already, and were left alone */
+	uint64_t present;     /* windows that were there already, and were left alone */
+	uint64_t overlapping; /* that were left out, since there are others of that host, event and time */
 };
 
 /*
@@ -23,7 +24,8 @@ int hl_store_export(const char *dir, uint64_t since_ns, uint64_t until_ns, const
 
 /*
  * Adds the windows of that span in such a file, or in a day of another store, to the store in @dir, day by day; one
- * that is there already, by host, event and start, is not added again. 0; -EBUSY: an agent writes to it; or -errno:
+ * that is there already is not added again, and none of a time of which the day had windows of that host and event
+ * before, as where one of the two was rewritten. 0; -EBUSY: an agent writes to it; or -errno:
  * then some days may have been added.
  */
 int hl_store_import(const char *path, uint64_t since_ns, uint64_t until_ns, const char *dir,
