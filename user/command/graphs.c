@@ -33,6 +33,8 @@
 #define CHILD_NS   (600 * HL_SECOND_NS)
 /* How often pressure is looked at, which is an average of as long. */
 #define LOOK_NS    (10 * HL_SECOND_NS)
+/* How often old ones are looked for where none are written. */
+#define PRUNE_NS   (3600 * HL_SECOND_NS)
 
 enum { CHILD_NICE = 10 };
 
@@ -46,6 +48,7 @@ struct hl_graphs {
 	uint64_t incident_ns; /* when one began that is not written yet; 0: none */
 	uint64_t looked_ns;   /* monotonic: at pressure */
 	uint64_t last_ns;     /* monotonic: when the last incident began; 0: none did */
+	uint64_t pruned_ns;   /* monotonic */
 	struct hl_pressure pressure;
 };
 
@@ -79,17 +82,19 @@ uint64_t hl_graphs_cpu_ns(const struct hl_graphs *g)
 
 static bool is_graph(const char *name)
 {
-	return hl_ends_with(name, ".html") && strcmp(name, "latest.html") != 0;
+	return hl_ends_with(name, ".html") && strcmp(name, "latest.html") != 0 &&
+	       strcmp(name, "index.html") != 0;
 }
 
-static void prune(const struct hl_graphs_options *options, const char *graphs_dir)
+static void prune(struct hl_graphs *g, const struct hl_graphs_options *options, const char *graphs_dir)
 {
 	const struct hl_prune limits = { .is_ours = is_graph,
 					 .max_age_ns = options->max_age_ns,
 					 .max_bytes = options->max_bytes };
 	struct hl_err err = { "" };
 
-	if (hl_prune_files(graphs_dir, &limits, hl_realtime_ns(), &err))
+	g->pruned_ns = hl_monotonic_ns();
+	if (hl_prune_files(graphs_dir, &limits, hl_realtime_ns(), &err) && !access(graphs_dir, F_OK))
 		hl_log_once(HL_LOG_WARNING, "graphs", "%s", err.text);
 }
 
@@ -121,10 +126,11 @@ static bool reap(struct hl_graphs *g)
 	return true;
 }
 
-/* Has it written to @output, in the directory of the store or below. */
-static void start(struct hl_graphs *g, const char *dir, uint64_t since_ns, uint64_t until_ns, char *output)
+/* Has it written to @output, in the directory of the store or below. In a directory it keeps what is not too old. */
+static void start(struct hl_graphs *g, const struct hl_graphs_options *options, const char *dir,
+		  uint64_t since_ns, uint64_t until_ns, char *output)
 {
-	char since[24], until[24],
+	char since[24], until[24], age[24], bytes[24],
 		*argv[] = { (char *)"hotleaf",
 			    (char *)"report",
 			    (char *)"--config",
@@ -137,6 +143,10 @@ static void start(struct hl_graphs *g, const char *dir, uint64_t since_ns, uint6
 			    until,
 			    (char *)"-o",
 			    output,
+			    (char *)"--keep-age",
+			    age,
+			    (char *)"--keep-bytes",
+			    bytes,
 			    NULL };
 	_cleanup_close_ int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	char *slash = strrchr(output, '/');
@@ -148,6 +158,8 @@ static void start(struct hl_graphs *g, const char *dir, uint64_t since_ns, uint6
 	*slash = '/';
 	(void)snprintf(since, sizeof(since), "@%" PRIu64, since_ns / HL_SECOND_NS);
 	(void)snprintf(until, sizeof(until), "@%" PRIu64, until_ns / HL_SECOND_NS);
+	(void)snprintf(age, sizeof(age), "%" PRIu64, options->max_age_ns / HL_SECOND_NS);
+	(void)snprintf(bytes, sizeof(bytes), "%" PRIu64, options->max_bytes);
 	code = null < 0 ? -errno : hl_spawn_self(argv, NULL, null, &g->child);
 	if (code) {
 		g->child = 0;
@@ -213,8 +225,8 @@ static int name_incident(const char *host_given, const char *graphs_dir, uint64_
 }
 
 /* Whether it is time for the one that was noted, and then a child for it. */
-static bool write_incident(struct hl_graphs *g, const char *host, const char *dir, const char *graphs_dir,
-			   uint64_t settled_ns)
+static bool write_incident(struct hl_graphs *g, const struct hl_graphs_options *options, const char *host,
+			   const char *dir, const char *graphs_dir, uint64_t settled_ns)
 {
 	_cleanup_str_ struct hl_str path = { 0 };
 	uint64_t since_ns = g->incident_ns - BEFORE_NS;
@@ -222,7 +234,7 @@ static bool write_incident(struct hl_graphs *g, const char *host, const char *di
 	if (!g->incident_ns || settled_ns < g->incident_ns + AFTER_NS)
 		return false;
 	if (!name_incident(host, graphs_dir, since_ns, BEFORE_NS + AFTER_NS, &path))
-		start(g, dir, since_ns, since_ns + BEFORE_NS + AFTER_NS, path.data);
+		start(g, options, dir, since_ns, since_ns + BEFORE_NS + AFTER_NS, path.data);
 	g->incident_ns = 0;
 	return true;
 }
@@ -240,11 +252,11 @@ void hl_graphs_look(struct hl_graphs *g, const struct hl_graphs_options *options
 	hl_str_addf(&graphs_dir, "%s/flamegraphs/", dir);
 	if (hl_str_status(&graphs_dir))
 		return;
-	if (worked)
-		prune(options, graphs_dir.data);
+	if (worked || hl_monotonic_ns() - g->pruned_ns > PRUNE_NS)
+		prune(g, options, graphs_dir.data);
 	settled_ns = now_ns - window_ns - WRITING_NS;
-	if (write_incident(g, host, dir, graphs_dir.data, settled_ns))
+	if (write_incident(g, options, host, dir, graphs_dir.data, settled_ns))
 		return;
 	if (is_due(g, options->every_ns, now_ns, settled_ns, &until_ns))
-		start(g, dir, until_ns - options->every_ns, until_ns, graphs_dir.data);
+		start(g, options, dir, until_ns - options->every_ns, until_ns, graphs_dir.data);
 }

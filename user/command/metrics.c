@@ -375,8 +375,13 @@ static void add_services(struct hl_str *s, const struct hl_metrics *m)
 
 static int write_file(const char *path, const struct hl_str *text, struct hl_err *err)
 {
-	_cleanup_(hl_output_freep) struct hl_output *output = hl_output_new(path, err);
+	_cleanup_(hl_output_freep) struct hl_output *output = NULL;
+	struct stat st;
 
+	/* The agent would wait until somebody reads. */
+	if (!stat(path, &st) && S_ISFIFO(st.st_mode))
+		return hl_err_set(err, -EINVAL, "'%s' is a pipe", path);
+	output = hl_output_new(path, err);
 	if (!output)
 		return -EIO;
 	(void)fwrite(text->data, 1, text->len, hl_output_stream(output));
