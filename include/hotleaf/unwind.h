@@ -18,7 +18,7 @@
 
 #include <linux/types.h>
 
-#define HL_UNWIND_VERSION    4
+#define HL_UNWIND_VERSION    5
 #define HL_UNWIND_PAGE_SHIFT 12
 #define HL_UNWIND_RULE_BITS  20
 #define HL_UNWIND_RULE_MASK  ((1u << HL_UNWIND_RULE_BITS) - 1)

@@ -50,13 +50,19 @@ static bool is_same_cfa(const struct hl_frame *frame, const struct hl_unwind_rul
 	}
 }
 
-/* Whether what @frame says of the caller's rbp can be so; what it does not know is not wrong. */
-static bool is_same_rbp(const struct hl_frame *frame, const struct hl_unwind_rule *rule)
+/*
+ * Whether what @frame says of the caller's rbp can be so; what it does not know is not wrong. @kept: where the rule
+ * before had it, relative to the CFA.
+ */
+static bool is_same_rbp(const struct hl_frame *frame, const struct hl_unwind_rule *rule, int32_t kept)
 {
 	if (rule->cfa_kind == HL_CFA_STOP || frame->is_first)
 		return true;
 	if (frame->is_intact)
 		return true;
+	/* It was loaded again, and still stands where it was kept. */
+	if (frame->saved && rule->fp_kind == HL_FP_SAME && frame->has_depth && frame->depth >= frame->saved)
+		return kept == -frame->saved;
 	if (frame->saved)
 		return rule->fp_kind == HL_FP_CFA && rule->fp_off == -frame->saved;
 	return true;
@@ -85,12 +91,22 @@ static bool is_careless(struct careless *c, const struct hl_unwind_rule *rule, c
 	return c->is_careless;
 }
 
-static void compare(struct agreement *a, const struct hl_derived *d, const struct hl_unwind_result *table,
-		    const struct hl_code_segment *s, uint64_t first)
+/* Whether @frame is as it must be for a return, whatever the FDE says. */
+static bool is_return(const struct hl_elf *elf, uint64_t offset, const struct hl_frame *frame)
+{
+	uint8_t bytes[2] = { 0 };
+
+	return frame->has_depth && frame->depth == 8 && !hl_elf_read(elf, offset, bytes, sizeof(bytes)) &&
+	       (bytes[0] == 0xc3 || (bytes[0] == 0xf3 && bytes[1] == 0xc3));
+}
+
+static void compare(struct agreement *a, const struct hl_elf *elf, const struct hl_derived *d,
+		    const struct hl_unwind_result *table, const struct hl_code_segment *s, uint64_t first)
 {
 	struct careless careless = { .has_frame = false };
 	struct hl_unwind_rule rule;
 	struct hl_frame frame;
+	int32_t kept = 0;
 	bool is_other;
 	uint64_t i;
 
@@ -101,7 +117,8 @@ static void compare(struct agreement *a, const struct hl_derived *d, const struc
 			continue;
 		a->instructions++;
 		if (!is_same_cfa(&frame, &rule, &is_other)) {
-			if (is_careless(&careless, &rule, &frame)) {
+			if (is_careless(&careless, &rule, &frame) ||
+			    is_return(elf, first + s->start + i, &frame)) {
 				a->careless++;
 				continue;
 			}
@@ -113,11 +130,13 @@ static void compare(struct agreement *a, const struct hl_derived *d, const struc
 		}
 		(void)is_careless(&careless, &rule, &frame);
 		a->other_form += is_other;
-		if (!is_same_rbp(&frame, &rule)) {
+		if (!is_same_rbp(&frame, &rule, kept)) {
 			a->wrong_rbp++;
 			NOTE("0x%llx: rbp kind %u, offset %d; derived saved %d",
 			     (unsigned long long)(s->address + i), rule.fp_kind, rule.fp_off, frame.saved);
 		}
+		if (rule.fp_kind == HL_FP_CFA)
+			kept = rule.fp_off;
 		a->rbp_lost += !frame.is_intact && !frame.saved && rule.fp_kind != HL_FP_UNDEFINED;
 	}
 }
@@ -146,7 +165,7 @@ static void agree(const char *path, double least)
 		CHECK_INT(hl_derived_add(d, code.ranges[i].start, code.ranges[i].end), 0);
 	CHECK_INT(hl_derived_run(d), 0);
 	for (i = 0; i < code.n_segments; i++)
-		compare(&a, d, &table, &code.segments[i], code.first_page << HL_UNWIND_PAGE_SHIFT);
+		compare(&a, elf, d, &table, &code.segments[i], code.first_page << HL_UNWIND_PAGE_SHIFT);
 	count = hl_derived_count(d);
 	NOTE("'%s': of %llu bytes of code %.1f %% are derived; %lu instructions compared, %lu of another "
 	     "form, "

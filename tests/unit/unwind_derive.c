@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "elf/elf.h"
@@ -141,6 +142,50 @@ HL_TEST(a_call_at_the_end_that_does_not_return)
 	CHECK_STR(ROWS("\x53\x85\xff\x74\x02\x5b\xc3\xff\xd0"), "0 rsp+8; 1 rsp+16; 6 rsp+8; 7 rsp+16");
 	/* Without the symbol, the next function is not taken for the rest of this one. */
 	CHECK_STR(GUESSED("\x53\x85\xff\x74\x02\x5b\xc3\xff\xd0"), "0 rsp+8; 1 rsp+16; 6 rsp+8; 7 rsp+16");
+}
+
+/* A file with a function f at AT, whose size is not told, and @code there; its rows from @from on. */
+static const char *rows_from(const char *code, size_t len, uint32_t from)
+{
+	struct hl_unwind_result table;
+	struct elfwriter w;
+	struct hl_elf *elf;
+	unsigned int text;
+	const char *rows;
+
+	ew_init(&w, true);
+	text = ew_code(&w, ".text", TEXT - BIAS, TEXT, 0x400);
+	ew_put(&w, TEXT - BIAS + from, code, len);
+	(void)ew_symbol(&w, EW_SYMTAB, "f", STB_GLOBAL, STT_FUNC, text, TEXT + AT, 0);
+	elf = ew_open(&w);
+	table = table_of(elf);
+	rows = table_text(&table, TEXT - BIAS + from, len);
+	free(table.bytes);
+	hl_elf_free(elf);
+	return rows;
+}
+
+HL_TEST(a_function_that_never_returns)
+{
+	/*
+	 * push %rbx; call *%rax; call *%rax, which does not return; then another function: push %rbp; call *%rax;
+	 * pop %rbp; ret. That one's stack is not aligned as the first one's calls have it.
+	 */
+	static const char code[] = "\x53\xff\xd0\xff\xd0\x55\xff\xd0\x5d\xc3";
+
+	CHECK_STR(rows_from(code, sizeof(code) - 1, AT),
+		  "0 rsp+8; 1 rsp+16; 5 rsp+8; 6 rsp+16 fp=cfa-16; 9 rsp+8");
+}
+
+HL_TEST(a_tail_call_of_a_function_that_never_returns)
+{
+	/* push %rbx; call *%rax; call *%rax; push %rbp; pop %rbp; ret: two functions; f, at AT: jmp to the first */
+	char code[AT] = "\x53\xff\xd0\xff\xd0\x55\x5d\xc3";
+
+	memset(code + 8, 0x90, sizeof(code) - 8);
+	memcpy(code + AT - 0x40, "\xe9\x3b\xff\xff\xff", 5);
+	CHECK_STR(rows_from(code, sizeof(code), 0x40),
+		  "0 rsp+8; 1 rsp+16; 5 rsp+8; 6 rsp+16 fp=cfa-16; 7 rsp+8; 8 none; c0 rsp+8; c5 none");
 }
 
 HL_TEST(the_stack_pointer_is_lost)

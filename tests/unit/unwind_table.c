@@ -73,7 +73,7 @@ HL_TEST(lookups)
 
 HL_TEST(heads)
 {
-	static const char no_table[] = "120 bytes are no unwind table of version 4";
+	static const char no_table[] = "120 bytes are no unwind table of version 5";
 
 	UNSOUND(head.version, 2, no_table);
 	UNSOUND(head.n_rules, 3, no_table);

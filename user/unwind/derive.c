@@ -18,8 +18,8 @@
 
 /*
  * musl's C library has call frame information for nothing but its linkage table, and hand-written assembly
- * often has none. Functions are found by their symbols, by calls from other functions, and where code begins
- * behind other code; user/unwind/paths.c follows them.
+ * often has none. Functions are found by their symbols, by calls from other functions, by pointers to them, and where
+ * code begins behind other code; user/unwind/paths.c follows them.
  *
  * What was learnt late, of a call into what had been followed as part of another function, may contradict
  * what is there: then all is followed once more with that knowledge.
@@ -27,7 +27,7 @@
 
 enum {
 	MAX_BYTES = 2 << 20,
-	MAX_INSTRUCTIONS = 3 << 20, /* gone through, in all rounds */
+	MAX_INSTRUCTIONS = 6 << 20, /* gone through, in all rounds */
 	MAX_ROUNDS = 6,
 	FIRST_CREDIT =
 		1 << 11, /* instructions, for guesses; what a right one took brings EARNED times as many */
@@ -61,6 +61,7 @@ void hl_derived_free(struct hl_derived *d)
 		return;
 	hl_paths_done(&d->paths);
 	free(d->symbols);
+	free(d->roots);
 	free(d->by_start);
 	free(d);
 }
@@ -376,12 +377,30 @@ static int guess_stretch(struct hl_derived *d, const struct hl_stretch *s, int64
 	return r;
 }
 
+/* What pointers lead to is no guess that could be wrong all the time, but it earns as much. */
+static int follow_roots(struct hl_derived *d, int64_t *credit)
+{
+	struct hl_paths *p = &d->paths;
+	int r = 0;
+
+	for (size_t i = 0; i < d->n_roots && r == 0; i++) {
+		uint64_t before = p->budget;
+
+		r = hl_paths_follow(p, d->roots[i], size_of(d, d->roots[i]), HL_POINTED);
+		if (r == 0)
+			r = follow_called(d);
+		if (p->marks[d->roots[i]] >= HL_MARK_FRAMES)
+			*credit += EARNED * (int64_t)(before - p->budget);
+	}
+	return r;
+}
+
 static int guess(struct hl_derived *d)
 {
 	struct hl_paths *p = &d->paths;
 	int64_t credit = FIRST_CREDIT;
 	size_t i;
-	int r = 0;
+	int r = follow_roots(d, &credit);
 
 	for (i = 0; i < p->n_stretches && r == 0; i++)
 		r = guess_stretch(d, &p->stretches[i], &credit);
@@ -485,6 +504,8 @@ int hl_derived_run(struct hl_derived *d)
 	r = read_code(d);
 	if (r == 0)
 		r = read_symbols(d);
+	if (r == 0)
+		r = hl_derived_find_roots(d);
 	if (r == 0)
 		r = follow_all(d);
 	if (r == 0)

@@ -58,7 +58,7 @@ static void cut_unproven(struct hl_paths *p)
 	for (i = p->n_weak; i > 0; i--) {
 		to = p->weak[i - 1].to;
 		if ((p->flags[to] & (FLAG_PROVEN | FLAG_CUT)) || hl_paths_is_beginning(p, to) ||
-		    (is_without_end && !(p->flags[to] & FLAG_UNCLEAN)))
+		    (is_without_end && (!(p->flags[to] & FLAG_UNCLEAN) || (p->flags[to] & FLAG_FITS))))
 			continue;
 		p->flags[to] |= FLAG_CUT;
 		p->is_again |= p->marks[to] >= HL_MARK_FRAMES;
@@ -121,7 +121,7 @@ static int try_function(struct hl_paths *p)
 	if (mark < 0)
 		return mark;
 	for (i = 0; i < p->n_weak; i++)
-		p->flags[p->weak[i].to] &= (uint16_t) ~(FLAG_PROVEN | FLAG_UNCLEAN);
+		p->flags[p->weak[i].to] &= (uint16_t) ~(FLAG_PROVEN | FLAG_UNCLEAN | FLAG_FITS);
 	p->n_pointers = p->n_calls = p->n_weak = p->next_weak = p->n_joins = 0;
 	p->table_frame = 0;
 	p->parity = NO_PARITY;

@@ -173,15 +173,44 @@ static int visit(struct hl_paths *p, const struct hl_paths_edge *e, struct hl_fr
 	return 1;
 }
 
+/* Notes that the address of code is taken, or handed on. */
+static int note_pointer(struct hl_paths *p, uint32_t to)
+{
+	int r;
+
+	if (to == UINT32_MAX || p->marks[to] == HL_MARK_INSIDE || p->marks[to] >= HL_MARK_FRAMES)
+		return 0;
+	r = hl_grow(&p->pointers, &p->cap_pointers, p->n_pointers + 1, sizeof(to), MAX_EDGES);
+	if (r == 0)
+		p->pointers[p->n_pointers++] = to;
+	return r;
+}
+
+/*
+ * The call of another function as the last thing that one does. Code within a function, too, may have the return
+ * address on top of the stack, but it is not that far, nor before the beginning.
+ */
+static bool is_tail_call(const struct hl_paths *p, uint32_t to, const struct hl_frame *frame,
+			 const struct hl_flow *flow)
+{
+	return flow->next == HL_NEXT_JUMP && hl_frame_is_bare(frame) &&
+	       (to < p->begin || (p->is_sized ? to >= p->end : to - p->begin > MAX_NEAR));
+}
+
 static int jump(struct hl_paths *p, struct hl_paths_edge *e, const struct hl_frame *frame,
 		const struct hl_flow *flow)
 {
 	uint32_t to = flow->has_target ? hl_paths_find(p, flow->target) : UINT32_MAX;
-	int mark = hl_paths_mark(p, frame);
+	bool is_ours = to != UINT32_MAX && !hl_paths_stretch(p, to)->is_foreign;
+	int mark = hl_paths_mark(p, frame), r = 0;
 
 	if (mark < 0)
 		return mark;
-	if (to != UINT32_MAX && !hl_paths_stretch(p, to)->is_foreign)
+	if (is_ours && is_tail_call(p, to, frame, flow)) {
+		r = note_pointer(p, to);
+		is_ours = false;
+	}
+	if (is_ours)
 		return hl_paths_add_edge(p, (struct hl_paths_edge){ .to = to,
 								    .origin = e->origin,
 								    .parent = e->parent,
@@ -196,7 +225,7 @@ static int jump(struct hl_paths *p, struct hl_paths_edge *e, const struct hl_fra
 		hl_paths_prove(p, e->origin);
 	else
 		hl_paths_spoil(p, e->origin);
-	return 0;
+	return r;
 }
 
 /*
@@ -214,6 +243,8 @@ static int call(struct hl_paths *p, struct hl_paths_edge *e, const struct hl_fra
 	p->is_misaligned |= frame->has_depth && parity != 0;
 	if (parity != NO_PARITY && e->parity != NO_PARITY && parity != e->parity && e->origin != NO_ORIGIN)
 		hl_paths_contradict(p, e->origin, NO_ORIGIN);
+	if (parity != NO_PARITY && parity == e->parity && e->origin != NO_ORIGIN)
+		p->flags[e->origin] |= FLAG_FITS;
 	if (parity != NO_PARITY)
 		e->parity = p->parity = parity;
 	if (to == UINT32_MAX)
@@ -221,20 +252,6 @@ static int call(struct hl_paths *p, struct hl_paths_edge *e, const struct hl_fra
 	r = hl_grow(&p->calls, &p->cap_calls, p->n_calls + 1, sizeof(to), MAX_EDGES);
 	if (r == 0)
 		p->calls[p->n_calls++] = to;
-	return r;
-}
-
-/* Notes the address of code that an instruction takes. */
-static int point(struct hl_paths *p, const struct hl_flow *flow)
-{
-	uint32_t to = hl_paths_find(p, flow->reference);
-	int r;
-
-	if (to == UINT32_MAX || p->marks[to] == HL_MARK_INSIDE || p->marks[to] >= HL_MARK_FRAMES)
-		return 0;
-	r = hl_grow(&p->pointers, &p->cap_pointers, p->n_pointers + 1, sizeof(to), MAX_EDGES);
-	if (r == 0)
-		p->pointers[p->n_pointers++] = to;
 	return r;
 }
 
@@ -272,7 +289,7 @@ static int leave(struct hl_paths *p, struct hl_paths_edge *e, struct hl_frame *f
 	if (flow->next == HL_NEXT_CALL)
 		r = call(p, e, frame, flow);
 	else if (flow->has_reference && (flow->is_lea || flow->is_immediate))
-		r = point(p, flow);
+		r = note_pointer(p, hl_paths_find(p, flow->reference));
 	/* Behind the call of a program's first function is its end, if anything. */
 	if (e->limit &&
 	    (flow->next == HL_NEXT_JUMP || flow->next == HL_NEXT_BRANCH || flow->next == HL_NEXT_CALL))

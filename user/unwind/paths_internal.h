@@ -23,6 +23,7 @@ enum {
 	FLAG_PROVEN = 128,   /* it leads to where the function ends well */
 	FLAG_UNCLEAN = 256,  /* it leads to something that no function does */
 	FLAG_CLASH = 512,    /* functions came here with different frames: no weak edge shall lead to it */
+	FLAG_FITS = 1024,    /* code behind it calls with the stack aligned as at the call before it */
 
 	MAX_FRAMES = 60000,
 	MAX_EDGES = 1 << 20,
@@ -36,6 +37,7 @@ enum {
 	NO_PARITY = 255,
 	FUNCTION_ALIGNMENT = 16, /* of compilers */
 	MAX_FILLING = 4096,      /* bytes that are passed over without counting them */
+	MAX_NEAR = 64 << 10,     /* bytes from its beginning within which a function jumps */
 };
 
 struct hl_paths_edge {
