@@ -2,8 +2,9 @@
 /* needs: tests/system/record */
 
 /*
- * Programs with musl's C library, for whose code there is no call frame information: linked with it, linked
- * into them, and stripped. Every stack must reach the program's or the thread's start.
+ * Programs for whose code there is no call frame information: with musl's C library, linked with it, linked
+ * into them, and stripped; and busybox, many programs in one, which tables of pointers lead to. Every stack must reach
+ * the program's or the thread's start.
  */
 
 #include <stdio.h>
@@ -111,4 +112,22 @@ HL_TEST(linked_with_the_library)
 {
 	check_stacks("", "^musl;_start;(\\[libc[^;]*;)*main;(do_|raise;)",
 		     "^musl;\\[libc[^;]*;\\[libc[^;]*;run_thread;do_");
+}
+
+/* A shell never returns from its loop, and nothing but a table leads to it. */
+HL_TEST(shell_of_busybox)
+{
+	struct folded folded;
+	uint64_t user;
+
+	if (shell("b=$(command -v busybox) && ! readelf -lSW \"$b\" | grep -qE 'INTERP|symtab'"))
+		SKIP("there is no busybox that is static and stripped (package busybox-static)");
+	folded = record("-F 499 --leaf function -- busybox sh -c "
+			"'i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done'");
+	user = sum_of(&folded, "^busybox;") - sum_of(&folded, "\\[unwind: no table yet\\]");
+	note_lines(&folded, "\\[unwind: ", 8);
+	CHECK(user > 100);
+	check_at_least("stacks to the start", user - sum_of(&folded, "^busybox;\\[unwind: (no [fmc]|fault)"),
+		       user, 0.98);
+	folded_done(&folded);
 }
