@@ -141,3 +141,24 @@ HL_TEST(which_samples_were_lost)
 	hl_batch_free(batch);
 	hl_store_close(store);
 }
+
+/* A store may be a stranger's: a terminal gets no control characters, a reader of JSON valid text. */
+HL_TEST(names_that_a_stranger_chose)
+{
+	static const struct hl_loss losses[] = { { "red\x1b[31m\xff\"\\", "", 1, HL_LOSS_LOST } };
+	static const char *const notes[] = { "over --cpu-max\x1b[31m\n\xff" };
+	const char *dir = store_at("strange");
+	struct hl_store *store = stores_open(dir);
+	struct hl_profile_meta meta = stores_meta(hl_realtime_ns() - 12 * STORES_S);
+	struct hl_batch *batch = stores_batch(1);
+
+	meta.losses = losses;
+	meta.notes = notes;
+	CHECK_INT(hl_store_write(store, &meta, batch, NULL), 0);
+	check(dir, 0, "ok: ", "lost: 1 red\\x1b[31m\xef\xbf\xbd\"\\\n");
+	CHECK(strstr(said, "\ncaps: over --cpu-max\\x1b[31m\\n\xef\xbf\xbd\n"));
+	CHECK(!strchr(said, 0x1b));
+	check_json(dir, 0, "\"red\\\\x1b[31m\xef\xbf\xbd\\\"\\\\\":1");
+	hl_batch_free(batch);
+	hl_store_close(store);
+}

@@ -96,3 +96,11 @@ HL_TEST(clean_replaces_invalid_utf8_and_controls)
 	CHECK_STR(clean("x\ny\t\x1b[m\x7f", 8), "x\\ny\\t\\x1b[m\\x7f");
 	CHECK_STR(clean("\xc2\x9b", 2), "\\x9b"); /* the C1 form of ESC [ */
 }
+
+HL_TEST(strings_of_json)
+{
+	_cleanup_str_ struct hl_str s = { 0 };
+
+	hl_str_add_json(&s, "a\"\\\n\x1b\xc3\xa9", 7);
+	CHECK_STR(s.data, "\"a\\\"\\\\\\u000a\\u001b\xc3\xa9\"");
+}

@@ -201,3 +201,17 @@ void hl_str_add_unmarked(struct hl_str *s, const char *text, size_t len)
 	hl_str_adds(s, bracket);
 	hl_str_add(s, text + len - 2, 2);
 }
+
+void hl_str_add_json(struct hl_str *s, const char *text, size_t len)
+{
+	hl_str_addc(s, '"');
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '"' || text[i] == '\\')
+			hl_str_addc(s, '\\');
+		if ((unsigned char)text[i] < 0x20)
+			hl_str_addf(s, "\\u%04x", (unsigned char)text[i]);
+		else
+			hl_str_addc(s, text[i]);
+	}
+	hl_str_addc(s, '"');
+}

@@ -62,6 +62,9 @@ void hl_str_add_clean(struct hl_str *s, const char *text, size_t len);
  */
 void hl_str_add_unmarked(struct hl_str *s, const char *text, size_t len);
 
+/* Appends @len bytes of @text as a string of JSON, with its quotes. It is valid if the text is valid UTF-8. */
+void hl_str_add_json(struct hl_str *s, const char *text, size_t len);
+
 #define _cleanup_str_ _cleanup_(hl_str_done)
 
 #endif

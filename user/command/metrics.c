@@ -254,25 +254,23 @@ static void add_head(struct hl_str *s, const char *name, const char *type, const
 	hl_str_addf(s, "# HELP hotleaf_%s %s\n# TYPE hotleaf_%s %s\n", name, help, name, type);
 }
 
-/* The value of a label: any bytes, as UTF-8, with what the format demands escaped. */
-static void add_label(struct hl_str *s, const char *value)
+/* The value of a label: any bytes, as UTF-8. What the format has escaped in clean text is what JSON has. */
+static void add_label(struct hl_str *s, const char *label, const char *value)
 {
 	_cleanup_str_ struct hl_str clean = { 0 };
 
 	hl_str_add_clean(&clean, value, strnlen(value, 512));
-	for (const char *c = clean.data; c && *c; c++) {
-		if (*c == '\\' || *c == '"')
-			hl_str_addc(s, '\\');
-		hl_str_addc(s, *c);
-	}
+	hl_str_addf(s, "%s=", label);
+	hl_str_add_json(s, clean.data ? clean.data : "", clean.len);
+	s->failed |= clean.failed;
 }
 
 static void add_labelled(struct hl_str *s, const char *name, const char *label, const char *value,
 			 double number)
 {
-	hl_str_addf(s, "hotleaf_%s{%s=\"", name, label);
-	add_label(s, value);
-	hl_str_addf(s, "\"} %.15g\n", number);
+	hl_str_addf(s, "hotleaf_%s{", name);
+	add_label(s, label, value);
+	hl_str_addf(s, "} %.15g\n", number);
 }
 
 static void add_one(struct hl_str *s, const char *name, const char *type, const char *help, double number)
@@ -284,9 +282,9 @@ static void add_one(struct hl_str *s, const char *name, const char *type, const 
 static void add_windows(struct hl_str *s, const struct hl_metrics *m)
 {
 	add_head(s, "build_info", "gauge", "Version of hotleaf, and the event that it samples.");
-	hl_str_addf(s, "hotleaf_build_info{version=\"" HL_VERSION "\",event=\"");
-	add_label(s, m->event);
-	hl_str_adds(s, "\"} 1\n");
+	hl_str_adds(s, "hotleaf_build_info{version=\"" HL_VERSION "\",");
+	add_label(s, "event", m->event);
+	hl_str_adds(s, "} 1\n");
 	add_one(s, "sampling", "gauge", "1 while it samples, 0 while a file disables it.", m->sampling);
 	add_one(s, "frequency_hertz", "gauge", "Samples a second on each CPU in the last window.",
 		m->frequency);

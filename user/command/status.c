@@ -63,31 +63,37 @@ static double seconds_to(uint64_t from_ns, uint64_t to_ns)
 	return to_ns > from_ns ? (double)(to_ns - from_ns) / 1e9 : 0;
 }
 
-/* As JSON has it: what we say holds no control characters. */
-static void add_json_string(struct hl_str *out, const char *s)
+/* A store may come from elsewhere: what it says is cleaned before a terminal gets it. */
+static void add_clean(struct hl_str *out, const char *text)
 {
-	hl_str_addc(out, '"');
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\')
-			hl_str_addc(out, '\\');
-		hl_str_addc(out, *s);
-	}
-	hl_str_addc(out, '"');
+	hl_str_add_clean(out, text, strlen(text));
+}
+
+static void add_json_text(struct hl_str *out, const char *text)
+{
+	_cleanup_str_ struct hl_str clean = { 0 };
+
+	add_clean(&clean, text);
+	hl_str_add_json(out, clean.data ? clean.data : "", clean.len);
+	out->failed |= clean.failed;
 }
 
 /* ---- what the store says ------------------------------------------------------------------------------- */
 
 static void describe_loss(const struct hl_loss *loss, bool first, struct facts *f)
 {
-	hl_str_addf(&f->text, "lost: %" PRIu64 " %s\n", loss->count, loss->name);
+	hl_str_addf(&f->text, "lost: %" PRIu64 " ", loss->count);
+	add_clean(&f->text, loss->name);
+	hl_str_addc(&f->text, '\n');
 	hl_str_adds(&f->json, first ? "" : ",");
-	add_json_string(&f->json, loss->name);
+	add_json_text(&f->json, loss->name);
 	hl_str_addf(&f->json, ":%" PRIu64, loss->count);
 	/* Not hotleaf's: a CPU that is halted does not tick. */
 	if (strcmp(loss->name, "not delivered") == 0)
 		return;
 	f->lost += loss->count;
-	hl_str_addf(&f->lost_by, "%s%" PRIu64 " %s", f->lost_by.len ? ", " : "", loss->count, loss->name);
+	hl_str_addf(&f->lost_by, "%s%" PRIu64 " ", f->lost_by.len ? ", " : "", loss->count);
+	add_clean(&f->lost_by, loss->name);
 }
 
 /* Losses by reason, and steps that were taken to stay below the caps: as lines, or as parts of an object. */
@@ -107,9 +113,11 @@ static void describe(const struct hl_profile_meta *meta, struct facts *f)
 	for (size_t i = 0; i < meta->n_notes; i++) {
 		if (!hl_starts_with(meta->notes[i], HL_CAPS_NOTE))
 			continue;
-		hl_str_addf(&f->text, "caps: %s\n", meta->notes[i]);
+		hl_str_adds(&f->text, "caps: ");
+		add_clean(&f->text, meta->notes[i]);
+		hl_str_addc(&f->text, '\n');
 		hl_str_adds(&f->json, any ? "," : "");
-		add_json_string(&f->json, meta->notes[i]);
+		add_json_text(&f->json, meta->notes[i]);
 		any = true;
 	}
 	hl_str_addc(&f->json, ']');
@@ -255,7 +263,7 @@ static int add_json(const struct facts *f, struct hl_str *out)
 	hl_str_addf(out, "{\"state\":\"%s\"", f->state);
 	if (f->why.data) {
 		hl_str_adds(out, ",\"reason\":");
-		add_json_string(out, f->why.data);
+		add_json_text(out, f->why.data);
 	}
 	if (f->has_writer > 0)
 		hl_str_addf(out, ",\"agent\":{\"pid\":%ld,\"since\":\"%s\"}", f->writer.pid,

@@ -14,18 +14,6 @@
  * outputs. Of one text there may be frames of several addresses: those stay apart, as frames are numbers.
  */
 
-/* Clean text as a string of JSON: what is left to escape is what has a meaning in it. */
-static void add_string(struct hl_str *out, const char *text, size_t len)
-{
-	hl_str_addc(out, '"');
-	for (size_t i = 0; i < len; i++) {
-		if (text[i] == '"' || text[i] == '\\')
-			hl_str_addc(out, '\\');
-		hl_str_addc(out, text[i]);
-	}
-	hl_str_addc(out, '"');
-}
-
 static void add_name(struct hl_str *out, struct hl_str *text, const struct hl_frame *frame)
 {
 	hl_str_clear(text);
@@ -34,12 +22,12 @@ static void add_name(struct hl_str *out, struct hl_str *text, const struct hl_fr
 		hl_str_addf(text, " [0x%" PRIx64 "]", frame->address);
 	hl_str_adds(text, hl_render_suffix(frame));
 	hl_str_adds(out, "{\"name\":");
-	add_string(out, text->data ? text->data : "", text->len);
+	hl_str_add_json(out, text->data ? text->data : "", text->len);
 	hl_str_clear(text);
 	hl_render_clean(text, frame->module, frame->module_len, HL_RENDER_NAME_MAX);
 	if (text->len) {
 		hl_str_adds(out, ",\"file\":");
-		add_string(out, text->data, text->len);
+		hl_str_add_json(out, text->data, text->len);
 	}
 	hl_str_addc(out, '}');
 	out->failed |= text->failed;
@@ -115,7 +103,7 @@ static int write_head(const struct hl_profile *profile, const struct hl_render_o
 	else
 		hl_render_title(&title, profile);
 	hl_str_adds(&head, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"name\":");
-	add_string(&head, title.data ? title.data : "", title.len);
+	hl_str_add_json(&head, title.data ? title.data : "", title.len);
 	hl_str_adds(&head,
 		    ",\n\"exporter\":\"hotleaf@" HL_VERSION "\",\n\"activeProfileIndex\":0,\n\"shared\":"
 		    "{\"frames\":[");
@@ -137,7 +125,7 @@ static int write_profile_head(const struct hl_profile *profile, bool time, FILE 
 		    all->total, hl_render_lost(meta, HL_LOSS_LOST), hl_render_lost(meta, HL_LOSS_CUT),
 		    hl_render_lost(meta, HL_LOSS_NOTED));
 	hl_str_adds(&head, "\n]},\n\"profiles\":[{\"type\":\"sampled\",\"name\":");
-	add_string(&head, name.data, name.failed ? 0 : name.len);
+	hl_str_add_json(&head, name.data, name.failed ? 0 : name.len);
 	hl_str_addf(&head, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",\n\"samples\":[",
 		    time ? "nanoseconds" : "none", time ? all->total_weight : all->total);
 	head.failed |= name.failed;

@@ -11,29 +11,15 @@
 /* `"":"",` at least. */
 enum { LEAST_SIZE = 6 };
 
-static void encode_string(const char *text, struct hl_str *out)
-{
-	hl_str_addc(out, '"');
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			hl_str_addc(out, '\\');
-		if ((unsigned char)*text < 0x20)
-			hl_str_addf(out, "\\u%04x", (unsigned char)*text);
-		else
-			hl_str_addc(out, *text);
-	}
-	hl_str_addc(out, '"');
-}
-
 void hl_labels_encode(const struct hl_label *labels, size_t n, struct hl_str *out)
 {
 	hl_str_addc(out, '{');
 	for (size_t i = 0; i < n; i++) {
 		if (i)
 			hl_str_addc(out, ',');
-		encode_string(labels[i].key, out);
+		hl_str_add_json(out, labels[i].key, strlen(labels[i].key));
 		hl_str_addc(out, ':');
-		encode_string(labels[i].value, out);
+		hl_str_add_json(out, labels[i].value, strlen(labels[i].value));
 	}
 	hl_str_addc(out, '}');
 }
