@@ -41,8 +41,7 @@ static const struct hl_option options[] = {
 	HL_HEADING("What is shown"),
 	{ "store", 0, HL_STRINGS(struct report, stores), .metavar = "DIR",
 	  .help = "where an agent writes (default /var/lib/hotleaf); of several hosts, or '/srv/stores/*', "
-		  "one "
-		  "report" },
+		  "one report" },
 	{ "since", 0, HL_STRING(struct report, since), .default_text = "-1h", .metavar = "TIME",
 	  .help = "2026-11-30T12:00:00Z, 2026-11-30, today, yesterday, this-hour, last-hour, or a time ago" },
 	{ "until", 0, HL_STRING(struct report, until), .default_text = "now", .metavar = "TIME",
@@ -55,8 +54,7 @@ static const struct hl_option options[] = {
 	HL_HEADING("What is written"),
 	{ "output", 'o', HL_STRINGS(struct report, outputs), .metavar = "FILE",
 	  .help = "format by extension: .html .svg .folded .txt .pb.gz .speedscope.json; - is stdout; DIR/ "
-		  "names the file "
-		  "itself; may be given several times" },
+		  "names the file itself; may be given several times" },
 	{ "format", 'f', HL_STRING(struct report, format), .metavar = "FORMAT",
 	  .help = "html, svg, folded, txt, pb.gz or speedscope, whatever the names of the files" },
 	{ "leaf", 0, HL_CHOICE(struct report, leaf), .choices = leaf_names, .default_text = "insn",
@@ -196,15 +194,11 @@ const struct hl_command hl_command_report = {
 	.summary = "make a page of any span of time from what an agent keeps",
 	.usage = "[OPTION…]",
 	.description =
-		"Reads the store of `hotleaf agent`, also while it writes, and writes what ran in a span of "
-		"time;\n"
-		"the head of it says which windows are missing. Without -o, a page is written to the "
-		"current\n"
-		"directory, named by host, start and length, and latest.html becomes that page. In a folder, "
-		"-o\n"
-		"DIR/, index.html lists the reports, and each page is compared with the one before. Silent "
-		"on "
-		"success.",
+		"Reads the store of `hotleaf agent`, also while it writes, and writes what ran in a span\n"
+		"of time; the head of it says which windows are missing. Without -o, a page is written to\n"
+		"the current directory, named by host, start and length, and latest.html becomes that\n"
+		"page. In a folder, -o DIR/, index.html lists the reports, and each page is compared with\n"
+		"the one before. Silent on success.",
 	.options = options,
 	.n_options = sizeof(options) / sizeof(options[0]),
 	.config_size = sizeof(struct report),

@@ -11,6 +11,7 @@
 #include "command/store_options.h"
 #include "command/stored_code.h"
 #include "profile/profile.h"
+#include "sample/reason.h"
 #include "store/days.h"
 #include "store/reading.h"
 #include "store/store.h"
@@ -51,11 +52,11 @@ struct facts {
 	struct hl_str why; /* it is not ok */
 	int has_writer;    /* as hl_store_writer() */
 	struct hl_store_writer writer;
-	uint64_t last_ns, length_ns, now_ns; /* last_ns: 0 without a window */
-	struct hl_err nothing;               /* then: what there is instead */
-	uint64_t seen, lost, frequency;
-	double cpus_programs, cpus_process;
-	struct hl_str text, json, lost_by; /* what there is to say of losses and caps */
+	uint64_t now_ns, last_ns, length_ns;
+	struct hl_reading *reading;
+	const struct hl_profile_meta *meta; /* NULL: there are no windows, */
+	struct hl_err nothing;              /* but this */
+	struct hl_body_sum code;            /* that the day has */
 };
 
 static double seconds_to(uint64_t from_ns, uint64_t to_ns)
@@ -80,80 +81,6 @@ static void add_json_text(struct hl_str *out, const char *text)
 
 /* ---- what the store says ------------------------------------------------------------------------------- */
 
-static void describe_loss(const struct hl_loss *loss, bool first, struct facts *f)
-{
-	hl_str_addf(&f->text, "lost: %" PRIu64 " ", loss->count);
-	add_clean(&f->text, loss->name);
-	hl_str_addc(&f->text, '\n');
-	hl_str_adds(&f->json, first ? "" : ",");
-	add_json_text(&f->json, loss->name);
-	hl_str_addf(&f->json, ":%" PRIu64, loss->count);
-	/* Not hotleaf's: a CPU that is halted does not tick. */
-	if (strcmp(loss->name, "not delivered") == 0)
-		return;
-	f->lost += loss->count;
-	hl_str_addf(&f->lost_by, "%s%" PRIu64 " ", f->lost_by.len ? ", " : "", loss->count);
-	add_clean(&f->lost_by, loss->name);
-}
-
-/* Losses by reason, and steps that were taken to stay below the caps: as lines, or as parts of an object. */
-static void describe(const struct hl_profile_meta *meta, struct facts *f)
-{
-	bool any = false;
-
-	hl_str_adds(&f->json, ",\"losses\":{");
-	for (size_t i = 0; i < meta->n_losses; i++) {
-		if (meta->losses[i].kind != HL_LOSS_LOST)
-			continue;
-		describe_loss(&meta->losses[i], !any, f);
-		any = true;
-	}
-	hl_str_adds(&f->json, "},\"caps\":[");
-	any = false;
-	for (size_t i = 0; i < meta->n_notes; i++) {
-		if (!hl_starts_with(meta->notes[i], HL_CAPS_NOTE))
-			continue;
-		hl_str_adds(&f->text, "caps: ");
-		add_clean(&f->text, meta->notes[i]);
-		hl_str_addc(&f->text, '\n');
-		hl_str_adds(&f->json, any ? "," : "");
-		add_json_text(&f->json, meta->notes[i]);
-		any = true;
-	}
-	hl_str_addc(&f->json, ']');
-}
-
-/* What the day has of the code of functions. */
-static int describe_code(const struct hl_reading *reading, struct facts *f, struct hl_err *err)
-{
-	struct hl_body_sum sum;
-	char said[240];
-	int code = hl_reading_bodies(reading, NULL, NULL, &sum, err);
-
-	if (code)
-		return code;
-	hl_body_sum_say(&sum, said, sizeof(said));
-	hl_str_addf(&f->text, "today: %s\n", said);
-	hl_str_addf(&f->json,
-		    ",\"code\":{\"functions\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"not_kept\":%" PRIu64
-		    ",\"damaged\":%" PRIu64 "}",
-		    sum.kept, sum.bytes, sum.without, sum.damaged);
-	return 0;
-}
-
-static int take_windows(const struct hl_reading *reading, struct facts *f, struct hl_err *err)
-{
-	const struct hl_profile_meta *meta = hl_profile_meta(hl_reading_profile(reading));
-
-	f->last_ns = hl_reading_last_ns(reading, &f->length_ns);
-	f->seen = meta->seen;
-	f->frequency = meta->frequency;
-	f->cpus_programs = meta->cost_programs;
-	f->cpus_process = meta->cost_process;
-	describe(meta, f);
-	return describe_code(reading, f, err);
-}
-
 /* There are no windows: none at all? */
 static int look_for_days(const struct status *c, struct facts *f, struct hl_err *err)
 {
@@ -169,20 +96,51 @@ static int look_for_days(const struct status *c, struct facts *f, struct hl_err 
 static int look(const struct status *c, struct facts *f, struct hl_err *err)
 {
 	struct hl_store_query query = { .until_ns = hl_realtime_ns() };
-	_cleanup_(hl_reading_freep) struct hl_reading *reading = NULL;
 	int code;
 
 	f->now_ns = query.until_ns;
 	query.since_ns = query.until_ns - LOOK_NS;
 	f->has_writer = hl_store_writer(c->dir, &f->writer);
-	reading = hl_reading_new(&query);
-	code = reading ? hl_reading_add(reading, c->dir, err) : hl_err_set(err, -ENOMEM, "no memory");
+	f->reading = hl_reading_new(&query);
+	if (!f->reading)
+		return hl_err_set(err, -ENOMEM, "no memory to read the store");
+	code = hl_reading_add(f->reading, c->dir, err);
 	if (code)
 		return code;
-	code = hl_reading_finish(reading, &f->nothing);
-	if (!code)
-		return take_windows(reading, f, err);
-	return code == -ENODATA ? look_for_days(c, f, err) : hl_err_set(err, code, "%s", f->nothing.text);
+	code = hl_reading_finish(f->reading, &f->nothing);
+	if (code)
+		return code == -ENODATA ? look_for_days(c, f, err)
+					: hl_err_set(err, code, "%s", f->nothing.text);
+	f->meta = hl_profile_meta(hl_reading_profile(f->reading));
+	f->last_ns = hl_reading_last_ns(f->reading, &f->length_ns);
+	return hl_reading_bodies(f->reading, NULL, NULL, &f->code, err);
+}
+
+/* The loss number @i, if it is of whole samples; else NULL. */
+static const struct hl_loss *lost_at(const struct facts *f, size_t i)
+{
+	return f->meta->losses[i].kind == HL_LOSS_LOST ? &f->meta->losses[i] : NULL;
+}
+
+/* Whether hotleaf lost them: that a halted CPU does not tick is no loss of ours. */
+static bool is_ours(const struct hl_loss *loss)
+{
+	return loss && strcmp(loss->name, hl_reason_of_lack(HL_LACK_DELIVERY)->name) != 0;
+}
+
+static uint64_t lost_samples(const struct facts *f)
+{
+	uint64_t lost = 0;
+
+	for (size_t i = 0; i < f->meta->n_losses; i++)
+		lost += is_ours(lost_at(f, i)) ? f->meta->losses[i].count : 0;
+	return lost;
+}
+
+/* Note number @i, if it is of a step that was taken to stay below the caps; else NULL. */
+static const char *cap_at(const struct facts *f, size_t i)
+{
+	return hl_starts_with(f->meta->notes[i], HL_CAPS_NOTE) ? f->meta->notes[i] : NULL;
 }
 
 /* ---- what to think of it ------------------------------------------------------------------------------- */
@@ -216,6 +174,28 @@ static void judge_silence(struct facts *f, uint64_t patience_ns)
 	}
 }
 
+static void judge_losses(struct facts *f)
+{
+	uint64_t lost = lost_samples(f), seen = f->meta->seen;
+	bool any = false;
+
+	if (lost * 100 <= seen * LOSSY_PERCENT)
+		return;
+	f->state = "lossy";
+	hl_str_addf(&f->why, "%.1f %% of the samples were lost (",
+		    100.0 * (double)lost / (double)(seen ? seen : lost));
+	for (size_t i = 0; i < f->meta->n_losses; i++) {
+		const struct hl_loss *loss = lost_at(f, i);
+
+		if (!is_ours(loss))
+			continue;
+		hl_str_addf(&f->why, "%s%" PRIu64 " ", any ? ", " : "", loss->count);
+		add_clean(&f->why, loss->name);
+		any = true;
+	}
+	hl_str_addc(&f->why, ')');
+}
+
 static void judge(const struct status *c, struct facts *f)
 {
 	uint64_t patience_ns = 2 * (f->length_ns ? f->length_ns : c->window_ns) + GRACE_NS;
@@ -224,41 +204,106 @@ static void judge(const struct status *c, struct facts *f)
 	if (access(c->disabled, F_OK) == 0) {
 		f->state = "disabled";
 		hl_str_addf(&f->why, "'%s' is there", c->disabled);
-	} else if (f->now_ns > f->last_ns + patience_ns) {
+	} else if (!f->meta || f->now_ns > f->last_ns + patience_ns) {
 		judge_silence(f, patience_ns);
-	} else if (f->lost * 100 > f->seen * LOSSY_PERCENT) {
-		f->state = "lossy";
-		hl_str_addf(&f->why, "%.1f %% of the samples were lost (%s)",
-			    100.0 * (double)f->lost / (double)(f->seen ? f->seen : f->lost),
-			    f->lost_by.data ? f->lost_by.data : "");
+	} else {
+		judge_losses(f);
 	}
 }
 
 /* ---- saying it ----------------------------------------------------------------------------------------- */
 
-static void print_text(const struct facts *f)
+static void add_windows(const struct facts *f, struct hl_str *out)
+{
+	char last[HL_TIME_SIZE], said[240];
+
+	hl_str_addf(out, "the last window ended %s, %.0f s ago; %" PRIu32 " Hz, windows of %.0f s\n",
+		    hl_time_text(f->last_ns, last), seconds_to(f->last_ns, f->now_ns), f->meta->frequency,
+		    (double)f->length_ns / 1e9);
+	hl_str_addf(out, "last ten minutes: %" PRIu64 " samples seen, %" PRIu64 " of them lost",
+		    f->meta->seen, lost_samples(f));
+	if (f->meta->cost_programs >= 0)
+		hl_str_addf(out, "; %.4f CPUs in the kernel programs", f->meta->cost_programs);
+	if (f->meta->cost_process >= 0)
+		hl_str_addf(out, "; %.4f CPUs in the agent", f->meta->cost_process);
+	hl_str_addc(out, '\n');
+	for (size_t i = 0; i < f->meta->n_losses; i++) {
+		const struct hl_loss *loss = lost_at(f, i);
+
+		if (!loss)
+			continue;
+		hl_str_addf(out, "lost: %" PRIu64 " ", loss->count);
+		add_clean(out, loss->name);
+		hl_str_addc(out, '\n');
+	}
+	for (size_t i = 0; i < f->meta->n_notes; i++) {
+		if (!cap_at(f, i))
+			continue;
+		hl_str_adds(out, "caps: ");
+		add_clean(out, cap_at(f, i));
+		hl_str_addc(out, '\n');
+	}
+	hl_body_sum_say(&f->code, said, sizeof(said));
+	hl_str_addf(out, "today: %s\n", said);
+}
+
+static void add_text(const struct facts *f, struct hl_str *out)
+{
+	hl_str_addf(out, "%s: %s%s", f->state, f->why.data ? f->why.data : "", f->why.data ? "; " : "");
+	if (f->meta)
+		add_windows(f, out);
+	else
+		hl_str_addf(out, "%s\n", f->nothing.text);
+}
+
+static void add_json_lists(const struct facts *f, struct hl_str *out)
+{
+	bool any = false;
+
+	hl_str_adds(out, ",\"losses\":{");
+	for (size_t i = 0; i < f->meta->n_losses; i++) {
+		if (!lost_at(f, i))
+			continue;
+		hl_str_adds(out, any ? "," : "");
+		add_json_text(out, lost_at(f, i)->name);
+		hl_str_addf(out, ":%" PRIu64, lost_at(f, i)->count);
+		any = true;
+	}
+	hl_str_adds(out, "},\"caps\":[");
+	any = false;
+	for (size_t i = 0; i < f->meta->n_notes; i++) {
+		if (!cap_at(f, i))
+			continue;
+		hl_str_adds(out, any ? "," : "");
+		add_json_text(out, cap_at(f, i));
+		any = true;
+	}
+	hl_str_addc(out, ']');
+}
+
+static void add_json_windows(const struct facts *f, struct hl_str *out)
 {
 	char last[HL_TIME_SIZE];
 
-	printf("%s: %s%s", f->state, f->why.data ? f->why.data : "", f->why.data ? "; " : "");
-	if (!f->last_ns) {
-		printf("%s\n", f->nothing.text);
-		return;
-	}
-	printf("the last window ended %s, %.0f s ago; %" PRIu64 " Hz, windows of %.0f s\n",
-	       hl_time_text(f->last_ns, last), seconds_to(f->last_ns, f->now_ns), f->frequency,
-	       (double)f->length_ns / 1e9);
-	printf("last ten minutes: %" PRIu64 " samples seen, %" PRIu64 " of them lost", f->seen, f->lost);
-	if (f->cpus_programs >= 0)
-		printf("; %.4f CPUs in the kernel programs", f->cpus_programs);
-	if (f->cpus_process >= 0)
-		printf("; %.4f CPUs in the agent", f->cpus_process);
-	printf("\n%s", f->text.data ? f->text.data : "");
+	hl_str_addf(out,
+		    ",\"last_window_end\":\"%s\",\"age_s\":%.3f,\"window_s\":%.3f,\"frequency_hz\":%" PRIu32
+		    ",\"seen\":%" PRIu64 ",\"lost\":%" PRIu64,
+		    hl_time_text(f->last_ns, last), seconds_to(f->last_ns, f->now_ns),
+		    (double)f->length_ns / 1e9, f->meta->frequency, f->meta->seen, lost_samples(f));
+	if (f->meta->cost_programs >= 0)
+		hl_str_addf(out, ",\"programs_cpus\":%.6f", f->meta->cost_programs);
+	if (f->meta->cost_process >= 0)
+		hl_str_addf(out, ",\"process_cpus\":%.6f", f->meta->cost_process);
+	add_json_lists(f, out);
+	hl_str_addf(out,
+		    ",\"code\":{\"functions\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"not_kept\":%" PRIu64
+		    ",\"damaged\":%" PRIu64 "}",
+		    f->code.kept, f->code.bytes, f->code.without, f->code.damaged);
 }
 
-static int add_json(const struct facts *f, struct hl_str *out)
+static void add_json(const struct facts *f, struct hl_str *out)
 {
-	char time[HL_TIME_SIZE];
+	char since[HL_TIME_SIZE];
 
 	hl_str_addf(out, "{\"state\":\"%s\"", f->state);
 	if (f->why.data) {
@@ -267,32 +312,24 @@ static int add_json(const struct facts *f, struct hl_str *out)
 	}
 	if (f->has_writer > 0)
 		hl_str_addf(out, ",\"agent\":{\"pid\":%ld,\"since\":\"%s\"}", f->writer.pid,
-			    hl_time_text(f->writer.since_ns, time));
-	if (f->last_ns)
-		hl_str_addf(out,
-			    ",\"last_window_end\":\"%s\",\"age_s\":%.3f,\"window_s\":%.3f,"
-			    "\"frequency_hz\":%" PRIu64 ",\"seen\":%" PRIu64 ",\"lost\":%" PRIu64,
-			    hl_time_text(f->last_ns, time), seconds_to(f->last_ns, f->now_ns),
-			    (double)f->length_ns / 1e9, f->frequency, f->seen, f->lost);
-	if (f->last_ns && f->cpus_programs >= 0)
-		hl_str_addf(out, ",\"programs_cpus\":%.6f", f->cpus_programs);
-	if (f->last_ns && f->cpus_process >= 0)
-		hl_str_addf(out, ",\"process_cpus\":%.6f", f->cpus_process);
-	hl_str_addf(out, "%s}", f->json.data ? f->json.data : "");
-	return hl_str_status(out);
+			    hl_time_text(f->writer.since_ns, since));
+	if (f->meta)
+		add_json_windows(f, out);
+	hl_str_adds(out, "}\n");
 }
 
 static int say(const struct status *c, struct facts *f, struct hl_err *err)
 {
-	_cleanup_str_ struct hl_str json = { 0 };
+	_cleanup_str_ struct hl_str out = { 0 };
 
-	if (hl_str_status(&f->why) || hl_str_status(&f->text) || hl_str_status(&f->json) ||
-	    hl_str_status(&f->lost_by) || (c->format == JSON && add_json(f, &json)))
-		return hl_err_set(err, -ENOMEM, "no memory");
+	judge(c, f);
 	if (c->format == JSON)
-		(void)puts(json.data);
+		add_json(f, &out);
 	else
-		print_text(f);
+		add_text(f, &out);
+	if (hl_str_status(&f->why) || hl_str_status(&out))
+		return hl_err_set(err, -ENOMEM, "no memory for what there is to say");
+	(void)fputs(out.data, stdout);
 	if (strcmp(f->state, "starting") == 0)
 		return EXIT_STARTING;
 	return strcmp(f->state, "ok") == 0 ? HL_EXIT_DONE : HL_EXIT_FAILED;
@@ -300,18 +337,13 @@ static int say(const struct status *c, struct facts *f, struct hl_err *err)
 
 static int run_status(void *config, char **rest, struct hl_err *err)
 {
-	const struct status *c = config;
 	struct facts facts = { 0 };
-	int code = look(c, &facts, err);
+	int code = look(config, &facts, err);
 
-	if (!code) {
-		judge(c, &facts);
-		code = say(c, &facts, err);
-	}
+	if (!code)
+		code = say(config, &facts, err);
 	hl_str_done(&facts.why);
-	hl_str_done(&facts.text);
-	hl_str_done(&facts.json);
-	hl_str_done(&facts.lost_by);
+	hl_reading_free(facts.reading);
 	return code;
 }
 
@@ -320,14 +352,10 @@ const struct hl_command hl_command_status = {
 	.summary = "say whether the agent samples, and what it loses",
 	.usage = "[OPTION…]",
 	.description =
-		"Looks at the last ten minutes of the store. The exit status is 0 when it is ok; 1 when it "
-		"is stale\n"
-		"(no window came lately: no agent runs, or it writes nothing), lossy (more than 1 % of the "
-		"samples\n"
-		"were lost), or disabled by /etc/hotleaf/disabled; 3 while it is starting: an agent runs, "
-		"and "
-		"had no\n"
-		"time for a window yet.",
+		"Looks at the last ten minutes of the store. The exit status is 0 when it is ok; 1 when it\n"
+		"is stale (no window came lately: no agent runs, or it writes nothing), lossy (more than\n"
+		"1 % of the samples were lost), or disabled by /etc/hotleaf/disabled; 3 while it is\n"
+		"starting: an agent runs, and had no time for a window yet.",
 	.options = options,
 	.n_options = sizeof(options) / sizeof(options[0]),
 	.config_size = sizeof(struct status),
