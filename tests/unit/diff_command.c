@@ -111,6 +111,21 @@ HL_TEST(exit_status_of_a_rule)
 	CHECK_INT(RUN(a, a, "--fail-on", "symbol=parse self>+0%"), 0);
 }
 
+/* Of a time without samples nothing can be said; without a rule it is a failure. */
+HL_TEST(a_rule_on_a_time_without_samples)
+{
+	const char *a = profile_file("a", 0x1000, 1000, 3000, "cpu-clock");
+	char store[80];
+
+	(void)snprintf(store, sizeof(store), "%s/store", stores_dir());
+	stores_fill(store, STORES_NOON, 1, 1);
+	CHECK_INT(RUN("2020-01-01..2020-01-02", a, "--store", store), 1);
+	CHECK_INT(RUN("2020-01-01..2020-01-02", a, "--store", store, "--fail-on", "symbol=parse self>+1%"),
+		  4);
+	CHECK_INT(RUN(a, "2020-01-01..2020-01-02", "--store", store, "--fail-on", "symbol=parse self>+1%"),
+		  4);
+}
+
 HL_TEST(what_cannot_be_said)
 {
 	const char *a = profile_file("a", 0x1000, 1000, 3000, "cpu-clock");

@@ -361,3 +361,56 @@ HL_TEST(spikes_stand_out)
 	CHECK_INT(RUN("2024-02-28T12:00:00Z", "2024-02-28T12:10:00Z", "--spikes", "10"), 0);
 	CHECK_STR(said, "no spikes\n");
 }
+
+HL_TEST(why_time_is_missing_is_read_without_the_page)
+{
+	struct hl_store *to;
+
+	(void)snprintf(store, sizeof(store), "%s/store", stores_dir());
+	to = stores_open(store);
+	for (unsigned int i = 0; i < 360; i += 60) {
+		hl_store_gap(to, STORES_NOON + (3610 + i * 10) * STORES_S,
+			     STORES_NOON + (4200 + i * 10) * STORES_S, 0,
+			     "disabled by '/etc/hotleaf/disabled'");
+		write_window(to, "host1", STORES_NOON + (3600 + i * 10) * STORES_S, 0xaa, 40, 300);
+	}
+	hl_store_close(to);
+	CHECK_INT(RUN(AT_13, AT_14, "--mail"), 0);
+	read_mail();
+	check_said(
+		"coverage  6 windows, 3540 s missing: 2024-02-28T13:00:10Z to 2024-02-28T13:10:00Z (disabled "
+		"by\n          '/etc/hotleaf/disabled'), 2024-02-28T13:10:10Z to");
+}
+
+HL_TEST(of_several_hosts_each_that_lacks_time_is_named)
+{
+	char other[80];
+	struct hl_store *to;
+
+	prepare(0);
+	(void)snprintf(other, sizeof(other), "%s/other", stores_dir());
+	to = stores_open(other);
+	for (unsigned int i = 0; i < 60; i++)
+		write_window(to, "host2", STORES_NOON + (3600 + i * 10) * STORES_S, 0xaa, 40, 300);
+	hl_store_close(to);
+	CHECK_INT(RUN(AT_13, AT_14, "--store", other, "--mail"), 0);
+	read_mail();
+	check_said("coverage  2 hosts: host2 lacks 3000 s, of 3600 s\n");
+	CHECK_INT(RUN(AT_13, "2024-02-28T13:10:00Z", "--store", other, "--mail"), 0);
+	read_mail();
+	check_said("coverage  2 hosts, whole\n");
+}
+
+/* The commands are those that make this report, in a shell. */
+HL_TEST(commands_can_be_pasted)
+{
+	prepare(0);
+	(void)snprintf(store, sizeof(store), "%s/stor[e]", stores_dir());
+	CHECK_INT(RUN(AT_13, AT_14, "--mail", "--where", "service=~it's|w b|web", "--by", "host,process"), 0);
+	read_mail();
+	check_said("/stor[e]' --by host --by process --where 'service=~it'\\''s|w b|web'\n");
+	(void)snprintf(store, sizeof(store), "%s/store", stores_dir());
+	CHECK_INT(RUN(AT_13, AT_14, "--mail", "--exclude", "process=x"), 0);
+	read_mail();
+	check_said("/store --exclude process=x\n");
+}

@@ -110,6 +110,8 @@ static int compare(struct diff *c, char **names, struct hl_outputs *outputs, con
 		code = hl_source_open(&c->source, names[0], &before, err);
 	if (!code)
 		code = hl_source_open(&c->source, names[1], &after, err);
+	if (code == -ENODATA && c->rules.n)
+		return EXIT_UNKNOWN;
 	if (code)
 		return code;
 	code = hl_diff_new(hl_source_profile(before), hl_source_profile(after),

@@ -170,8 +170,10 @@ static int gather(struct hl_mail_facts *f, struct hl_reading **before, struct hl
 	code = hl_stores_read(f->options->stores, &query, before, err);
 	if (code && code != -ENODATA)
 		return code;
-	if (!code)
+	if (!code) {
 		f->before = hl_reading_profile(*before);
+		f->reading_before = *before;
+	}
 	find_silent(f, *before);
 	judge_after(f);
 	code = compare(f, err);

@@ -15,6 +15,7 @@ struct hl_words;
 /* A report as a message for sendmail(8): what one reads of it, compared with the time before, and its page. */
 struct hl_mail_options {
 	const struct hl_words *stores;
+	const struct hl_words *by, *where, *exclude; /* what @query was made of, as it was given */
 	const struct hl_store_query *query;
 	struct hl_reading *reading; /* of it, finished */
 	const char *to;             /* NULL: no such header */

@@ -13,6 +13,7 @@
 
 struct hl_mail_code;
 struct hl_mail_options;
+struct hl_reading;
 struct hl_series;
 
 /* A function that has more or less than in the time before, beyond noise. */
@@ -24,6 +25,7 @@ struct hl_mail_change {
 struct hl_mail_facts {
 	const struct hl_mail_options *options;
 	const struct hl_profile *before, *after; /* before: NULL: there are no windows */
+	const struct hl_reading *reading_before; /* NULL: likewise */
 	struct hl_diff *diff; /* NULL: there are no samples; of after with itself, where there is no before */
 	struct hl_diff_sum *sums;       /* of its frames */
 	struct hl_series *series;       /* of both times; NULL: none */

@@ -20,7 +20,8 @@
 
 /* The text of a mail: what a person reads at breakfast. Each section has its number of lines, 60 in all. */
 
-enum { COLUMNS = 100, CHANGES = 6, TOP = 8, CALLERS = 3, BUILD_DIGITS = 8, MOST_SPIKES = 5, MOST_STORES = 2 };
+enum { COLUMNS = 100, CHANGES = 6, TOP = 7, CALLERS = 3, BUILD_DIGITS = 8, MOST_SPIKES = 5, MOST_STORES = 2 };
+enum { LABEL = 10, MOST_LINES = 3, MOST_HOSTS = 8, LEAST_LACKING = 10 /* seconds */ };
 
 /* Adds @line as one of the text and empties it: a command, which is to be pasted. */
 static void put_whole(struct hl_str *out, struct hl_str *line)
@@ -41,6 +42,24 @@ static void put(struct hl_str *out, struct hl_str *line)
 	hl_str_addc(out, '\n');
 	out->failed |= line->failed || clean.failed;
 	hl_str_clear(line);
+}
+
+/* The same of a text behind a label, which goes on below, on so many lines at most. */
+static void put_long(struct hl_str *out, const char *label, const char *text)
+{
+	_cleanup_str_ struct hl_str line = { 0 };
+
+	for (int n = 1; *text; n++) {
+		size_t len = strlen(text);
+
+		hl_str_addf(&line, "%-*s", LABEL, n == 1 ? label : "");
+		if (n < MOST_LINES && len > COLUMNS - LABEL)
+			for (len = COLUMNS - LABEL; len > 1 && text[len] != ' '; len--)
+				;
+		hl_str_add(&line, text, len);
+		put(out, &line);
+		text += len + strspn(text + len, " ");
+	}
 }
 
 static void add_name(struct hl_str *out, const struct hl_frame *frame, size_t columns)
@@ -101,29 +120,62 @@ void hl_mail_subject(const struct hl_mail_facts *f, struct hl_str *out)
 
 /* ---- the head ------------------------------------------------------------------------------------------ */
 
+/*
+ * How much of the time windows cover: of one host what lacks, and why; of several which of them lack how much, as
+ * the page says the rest.
+ */
+static void add_coverage(struct hl_str *out, const struct hl_reading *reading)
+{
+	const struct hl_profile_meta *meta = hl_profile_meta(hl_reading_profile(reading));
+	uint64_t span = meta->end_ns - meta->start_ns, covered;
+	size_t lacking = 0, n = 0;
+	const char *host;
+
+	while (hl_reading_host(reading, n, &covered))
+		n++;
+	if (n < 2) {
+		hl_str_adds(out, meta->n_notes ? meta->notes[0] : "not known");
+		return;
+	}
+	hl_str_addf(out, "%zu hosts", n);
+	for (size_t i = 0; (host = hl_reading_host(reading, i, &covered)); i++) {
+		uint64_t lacks = covered < span ? (span - covered) / HL_SECOND_NS : 0;
+
+		if (lacks > LEAST_LACKING && lacking++ < MOST_HOSTS)
+			hl_str_addf(out, "%s %s lacks %" PRIu64 " s", lacking > 1 ? "," : ":", host, lacks);
+	}
+	if (lacking > MOST_HOSTS)
+		hl_str_addf(out, " and %zu more", lacking - MOST_HOSTS);
+	hl_str_addf(out, lacking ? ", of %" PRIu64 " s" : ", whole", span / HL_SECOND_NS);
+}
+
 static void say_head(const struct hl_mail_facts *f, struct hl_str *out, struct hl_str *line)
 {
 	const struct hl_profile_meta *meta = hl_profile_meta(f->after);
 	const struct hl_store_query *q = f->options->query;
 	char from[HL_TIME_SIZE], to[HL_TIME_SIZE], before[HL_TIME_SIZE];
+	_cleanup_str_ struct hl_str coverage = { 0 };
 
 	(void)hl_time_text(q->since_ns, from);
 	hl_str_addf(line, "%s, %s to %s", meta->host ? meta->host : "", from, hl_time_text(q->until_ns, to));
 	put(out, line);
 	if (f->before) {
-		const struct hl_profile_meta *then = hl_profile_meta(f->before);
+		_cleanup_str_ struct hl_str then = { 0 };
 
+		add_coverage(&then, f->reading_before);
 		hl_str_addf(line, "compared with %s to %s", hl_time_text(f->before_ns, before), from);
-		if (then->n_notes && strstr(then->notes[0], " missing: "))
-			hl_str_addf(line, ", %s", then->notes[0]);
+		if (then.data && (strstr(then.data, " missing: ") || strstr(then.data, " lacks ")))
+			hl_str_addf(line, ", %s", then.data);
+		line->failed |= then.failed;
 	} else {
 		hl_str_addf(line, "nothing to compare with: there are no samples from %s to %s",
 			    hl_time_text(f->before_ns, before), from);
 	}
 	put(out, line);
 	put(out, line);
-	hl_str_addf(line, "coverage  %s", meta->n_notes ? meta->notes[0] : "not known");
-	put(out, line);
+	add_coverage(&coverage, f->options->reading);
+	put_long(out, "coverage", coverage.data ? coverage.data : "");
+	out->failed |= coverage.failed;
 	if (f->silent.len) {
 		hl_str_addf(line, "silent    no windows now, but before: %s", f->silent.data);
 		put(out, line);
@@ -403,6 +455,29 @@ static int say_spikes(const struct hl_mail_facts *f, struct hl_str *out, struct 
 	return 0;
 }
 
+/* An option, such that a shell gives it back. */
+static void add_option(struct hl_str *out, const char *name, const char *value)
+{
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@%+,-";
+
+	hl_str_addf(out, " --%s ", name);
+	if (*value && !value[strspn(value, plain)]) {
+		hl_str_adds(out, value);
+		return;
+	}
+	hl_str_addc(out, '\'');
+	for (; *value; value++)
+		hl_str_adds(out, *value == '\'' ? "'\\''" : (const char[]){ *value, '\0' });
+	hl_str_addc(out, '\'');
+}
+
+static void add_options(struct hl_str *out, const char *name, const struct hl_words *words)
+{
+	for (size_t i = 0; i < words->n; i++)
+		add_option(out, name, words->items[i]);
+}
+
 static void say_commands(const struct hl_mail_facts *f, struct hl_str *out, struct hl_str *line)
 {
 	const struct hl_store_query *q = f->options->query;
@@ -411,9 +486,13 @@ static void say_commands(const struct hl_mail_facts *f, struct hl_str *out, stru
 	_cleanup_str_ struct hl_str store = { 0 };
 
 	for (size_t i = 0; i < stores->n && i < MOST_STORES; i++)
-		hl_str_addf(&store, " --store %s", stores->items[i]);
+		add_option(&store, "store", stores->items[i]);
 	if (stores->n > MOST_STORES)
 		hl_str_adds(&store, " --store ...");
+	if (f->options->by->n != 1 || strcmp(f->options->by->items[0], "service") != 0) /* the default */
+		add_options(&store, "by", f->options->by);
+	add_options(&store, "where", f->options->where);
+	add_options(&store, "exclude", f->options->exclude);
 	(void)hl_time_text(f->before_ns, before);
 	(void)hl_time_text(q->since_ns, from);
 	(void)hl_time_text(q->until_ns, to);

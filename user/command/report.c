@@ -133,6 +133,9 @@ static int write_mail(const struct report *c, const struct hl_store_query *query
 {
 	_cleanup_(hl_reading_freep) struct hl_reading *reading = NULL;
 	struct hl_mail_options mail = { .stores = &c->stores,
+					.by = &c->by,
+					.where = &c->where,
+					.exclude = &c->exclude,
 					.query = query,
 					.to = c->mail_to,
 					.if_changed = c->if_changed,
