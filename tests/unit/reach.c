@@ -184,6 +184,36 @@ HL_TEST(several_threads_at_once)
 	end(reach);
 }
 
+/* The one that makes the others may be killed, too: alone, or with all of them. */
+HL_TEST(the_server_is_replaced_as_well)
+{
+	static const char *const kills[] = {
+		"kill -9 $p",
+		"kill -9 $p $(cat /proc/$p/task/$p/children)",
+	};
+
+	for (size_t i = 0; i < sizeof(kills) / sizeof(kills[0]); i++) {
+		struct hl_reach *reach = begin();
+		struct hl_reach_stats stats;
+		char command[300];
+
+		check_opens(reach);
+		/* The shell itself is a child as well. */
+		(void)snprintf(
+			command, sizeof(command),
+			"for p in $(cat /proc/%d/task/*/children); do "
+			"test $(cat /proc/$p/comm) = hotleaf-reach && { %s; echo; }; done | grep -q ''",
+			(int)getpid(), kills[i]);
+		CHECK_INT(system(command), 0);
+		for (int turn = 0; turn < 10; turn++)
+			check_opens(reach);
+		hl_reach_stats(reach, &stats);
+		/* Where one of its children lives on, it is not missed yet. */
+		CHECK(stats.killed == i);
+		end(reach);
+	}
+}
+
 /* One that is killed costs the request that it had at most. */
 HL_TEST(children_that_die_are_replaced)
 {

@@ -251,6 +251,10 @@ static void note_reach(struct hl_header *h, const struct hl_header_facts *facts)
 					    "containers have too many root directories"
 					  : h->roots_note);
 	}
+	if (r->killed)
+		hl_header_note(
+			h,
+			"the child that opens files was killed, and started anew: some files may lack names");
 	if (r->unanswered + r->untried + r->copied + r->uncopied == 0)
 		return;
 	if (facts->of_many) {

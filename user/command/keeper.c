@@ -202,6 +202,7 @@ static struct hl_reach_stats reach_since(struct hl_keeper *k)
 	since.untried -= k->reach.untried;
 	since.copied -= k->reach.copied;
 	since.uncopied -= k->reach.uncopied;
+	since.killed -= k->reach.killed;
 	since.cpu_ns -= k->reach.cpu_ns;
 	k->reach = now;
 	return since;

@@ -49,19 +49,12 @@ struct hl_reach {
 	struct hl_reach_stats stats;
 };
 
-int hl_reach_new(struct hl_reach **ret, struct hl_err *err)
+static int start_server(struct hl_reach *reach, struct hl_err *err)
 {
-	struct hl_reach *reach = calloc(1, sizeof(*reach));
 	int ends[2];
 
-	if (!reach)
-		return hl_err_set(err, -ENOMEM, "no memory for what opens files");
-	(void)pthread_mutex_init(&reach->lock, NULL); /* cannot fail */
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
-		free(reach);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return hl_err_errno(err, -errno, "cannot make a socket");
-	}
-	reach->socket = ends[0];
 	reach->server = fork();
 	if (reach->server == 0)
 		hl_reach_serve(ends[1]);
@@ -69,25 +62,48 @@ int hl_reach_new(struct hl_reach **ret, struct hl_err *err)
 	if (reach->server < 0) {
 		int code = hl_err_errno(err, -errno, "cannot start a child to open files");
 
-		hl_reach_free(reach);
+		(void)close(ends[0]);
 		return code;
 	}
-	*ret = reach;
+	reach->socket = ends[0];
 	return 0;
+}
+
+/* It ends at once, being never stuck itself. */
+static void end_server(struct hl_reach *reach)
+{
+	hl_cleanup_close(&reach->socket);
+	if (reach->server > 0)
+		(void)waitpid(reach->server, NULL, 0);
+	reach->server = 0;
+}
+
+int hl_reach_new(struct hl_reach **ret, struct hl_err *err)
+{
+	struct hl_reach *reach = calloc(1, sizeof(*reach));
+	int code;
+
+	if (!reach)
+		return hl_err_set(err, -ENOMEM, "no memory for what opens files");
+	(void)pthread_mutex_init(&reach->lock, NULL); /* cannot fail */
+	reach->socket = -1;
+	code = start_server(reach, err);
+	if (code)
+		hl_reach_free(reach);
+	else
+		*ret = reach;
+	return code;
 }
 
 void hl_reach_free(struct hl_reach *reach)
 {
 	if (!reach)
 		return;
-	hl_cleanup_close(&reach->socket);
 	for (size_t i = 0; i < reach->n_idle; i++)
 		(void)close(reach->idle[i]);
 	for (size_t i = 0; i < reach->n_stuck; i++)
 		(void)close(reach->stuck[i]);
-	/* It ends at once, being never stuck itself. */
-	if (reach->server > 0)
-		(void)waitpid(reach->server, NULL, 0);
+	end_server(reach);
 	(void)pthread_mutex_destroy(&reach->lock);
 	free(reach);
 }
@@ -135,13 +151,31 @@ static bool is_slow(const struct hl_reach *reach, uint64_t place)
 	return false;
 }
 
+/*
+ * Has the server make a child that listens at @end. One that was killed is replaced: its fork is of a program with
+ * threads by now, but what it and its children call is safe there, as the C library sees to malloc().
+ */
+static int ask_server(struct hl_reach *reach, int end)
+{
+	char byte = 0;
+	int code = reach->socket < 0 ? -EPIPE : hl_reach_send(reach->socket, &byte, sizeof(byte), end);
+
+	if (code != -EPIPE && code != -ECONNRESET)
+		return code;
+	end_server(reach);
+	code = start_server(reach, NULL);
+	if (code)
+		return code;
+	reach->stats.killed++;
+	return hl_reach_send(reach->socket, &byte, sizeof(byte), end);
+}
+
 /* A socket to a child that has nothing to do; negative: there is none for @place. */
 static int take_child(struct hl_reach *reach, uint64_t place)
 {
 	bool has_answered = place && reach->answered[place % ANSWERED] == place;
 	size_t limit = has_answered ? MAX_STUCK + SPARE : MAX_STUCK;
 	int ends[2], code;
-	char byte = 0;
 
 	forget_stuck(reach);
 	/* Whoever is at work may be stuck soon. */
@@ -151,7 +185,7 @@ static int take_child(struct hl_reach *reach, uint64_t place)
 		return reach->idle[--reach->n_idle];
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return -errno;
-	code = hl_reach_send(reach->socket, &byte, sizeof(byte), ends[1]);
+	code = ask_server(reach, ends[1]);
 	(void)close(ends[1]);
 	if (!code)
 		return ends[0];
@@ -216,18 +250,12 @@ static int exchange(int child, const struct hl_reach_request *request, int dir_f
 	return hl_reach_receive(child, reply, sizeof(*reply), ret_fd);
 }
 
-/* What it came to: the reply's status, or why there is none. */
-static int call(struct hl_reach *reach, struct hl_reach_request *request, int dir_fd, uint64_t place,
-		struct hl_reach_reply *reply, int *ret_fd)
+/* One try, with one child. */
+static int try_call(struct hl_reach *reach, struct hl_reach_request *request, int dir_fd, uint64_t place,
+		    struct hl_reach_reply *reply, int *ret_fd)
 {
 	int child, code;
 
-	*ret_fd = -1;
-	request->copy_max = HL_REACH_COPY_MAX;
-	if (!reach) {
-		hl_reach_do(request, dir_fd, reply, ret_fd);
-		return reply->status;
-	}
 	(void)pthread_mutex_lock(&reach->lock);
 	if (reach->copies + HL_REACH_COPY_MAX > HL_REACH_COPIES_MAX)
 		request->copy_max = reach->copies < HL_REACH_COPIES_MAX
@@ -245,6 +273,24 @@ static int call(struct hl_reach *reach, struct hl_reach_request *request, int di
 	}
 	count(reach, request, code, reply);
 	(void)pthread_mutex_unlock(&reach->lock);
+	return code;
+}
+
+/* What it came to: the reply's status, or why there is none. */
+static int call(struct hl_reach *reach, struct hl_reach_request *request, int dir_fd, uint64_t place,
+		struct hl_reach_reply *reply, int *ret_fd)
+{
+	int code = -EPIPE;
+
+	*ret_fd = -1;
+	request->copy_max = HL_REACH_COPY_MAX;
+	if (!reach) {
+		hl_reach_do(request, dir_fd, reply, ret_fd);
+		return reply->status;
+	}
+	/* All that wait for work may have been killed. */
+	for (int i = 0; i <= MAX_IDLE + 1 && code == -EPIPE; i++)
+		code = try_call(reach, request, dir_fd, place, reply, ret_fd);
 	if (hl_reach_is_unanswered(code))
 		hl_debug("process", "'%s': %s", request->path,
 			 code == -ETIMEDOUT ? "no answer" : "not tried, as it did not answer lately");

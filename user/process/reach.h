@@ -32,7 +32,7 @@ enum { HL_REACH_MS = 500 };
 /* The largest file that is copied, and what all copies may come to. */
 enum { HL_REACH_COPY_MAX = 64 << 20, HL_REACH_COPIES_MAX = 256 << 20 };
 
-/* To be called while there are no other threads: the children descend from a fork. 0 or -errno. */
+/* To be called while there are no other threads, as the children descend from a fork. 0 or -errno. */
 int hl_reach_new(struct hl_reach **ret, struct hl_err *err);
 void hl_reach_free(struct hl_reach *reach);
 
@@ -41,6 +41,7 @@ struct hl_reach_stats {
 	uint64_t untried;    /* the place did not answer lately, or too many children are stuck */
 	uint64_t copied;     /* files on FUSE */
 	uint64_t uncopied;   /* files on FUSE that are too large, alone or with the others */
+	uint64_t killed;     /* how often the child that makes the others was replaced */
 	uint64_t cpu_ns;     /* of the children, for what was answered */
 	char first[80];      /* what was given up first */
 };
