@@ -236,3 +236,17 @@ HL_TEST(one_at_a_time)
 	CHECK_INT(hl_store_rewrite(stores_dir(), &minutes, STORES_NOON + 13 * HOUR, &n, &err), -EBUSY);
 	CHECK(strstr(err.text, "another hotleaf rewrites the store"));
 }
+
+/* Of one that was killed, even if its day is gone; what is only called alike stays. */
+HL_TEST(what_was_left_is_removed)
+{
+	stores_fill(stores_dir(), STORES_NOON, 2, 1);
+	stores_must("cd %s && touch .2024-02-28.db.new .2020-01-01.db.new .2020-01-01.db.new-journal "
+		    ".2020-01-01.db.newer .x.db.new",
+		    stores_dir());
+	rewrite(&minutes, STORES_NOON + 13 * HOUR, 1);
+	stores_must("cd %s && test \"$(ls -A | tr '\\n' ' ')\" = '.2020-01-01.db.newer .x.db.new "
+		    "2024-02-28.db lock "
+		    "rewrite.lock '",
+		    stores_dir());
+}

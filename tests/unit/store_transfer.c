@@ -212,6 +212,7 @@ HL_TEST(what_cannot_be_copied_is_told)
 	struct hl_transferred sum;
 	struct hl_store *store;
 	struct hl_err err;
+	char here[160];
 
 	make_store();
 	CHECK_INT(hl_store_export(from, 1, 2, file, &sum, &err), -ENODATA);
@@ -222,6 +223,13 @@ HL_TEST(what_cannot_be_copied_is_told)
 	store = stores_open(to);
 	CHECK_INT(hl_store_import(file, 0, INT64_MAX, to, &sum, &err), -EBUSY);
 	hl_store_close(store);
+	stores_must("cp %s %s/here", file, to);
+	(void)snprintf(here, sizeof(here), "%s/here", to);
+	CHECK_INT(hl_store_import(here, 0, INT64_MAX, to, &sum, &err), -EINVAL);
+	CHECK(strstr(err.text, "itself"));
+	(void)snprintf(here, sizeof(here), "%s/nothing", to);
+	CHECK_INT(hl_store_import(here, 0, INT64_MAX, from, &sum, &err), -ENOENT);
+	CHECK(strstr(err.text, "nothing': No such file or directory"));
 	stores_must("echo nonsense >%s", file);
 	CHECK_INT(hl_store_import(file, 0, INT64_MAX, to, &sum, &err), -EBADMSG);
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <linux/ioprio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -189,6 +190,7 @@ static int run_store(void *config, char **rest, struct hl_err *err)
 	} actions[] = { { "list", list },       { "check", check },   { "prune", prune },
 			{ "rewrite", rewrite }, { "export", export }, { "import", import } };
 
+	(void)umask(027); /* as the agent's */
 	for (size_t i = 0; rest[0] && i < sizeof(actions) / sizeof(actions[0]); i++) {
 		if (strcmp(rest[0], actions[i].name) != 0)
 			continue;

@@ -52,7 +52,12 @@ static int errno_of(sqlite3 *handle, int code)
 
 static int fail(const struct hl_db *db, int code, struct hl_err *err)
 {
-	return hl_err_set(err, errno_of(db->handle, code), "'%s': %s", db->path,
+	int error = errno_of(db->handle, code);
+
+	/* Why not is what the system says. */
+	if ((code & 0xff) == SQLITE_CANTOPEN && error != -EIO)
+		return hl_err_errno(err, error, "cannot open '%s'", db->path);
+	return hl_err_set(err, error, "'%s': %s", db->path,
 			  db->handle ? sqlite3_errmsg(db->handle) : sqlite3_errstr(code));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "store/rewrite.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -214,12 +215,34 @@ static int rewrite_day(const char *dir, const struct hl_day *day, uint64_t span_
 
 /* ---- all of them ----------------------------------------------------------------------------------------- */
 
-/* One at a time; what another left that was killed is removed. */
-static int take_lock(const char *dir, const struct hl_day *days, size_t n, int *ret, struct hl_err *err)
+/* Whether @name is that of a new file of a day, ".2026-11-30.db.new", or of what SQLite keeps beside it. */
+static bool is_fresh(const char *name)
+{
+	static const char form[] = ".0000-00-00.db.new";
+	size_t i;
+
+	for (i = 0; form[i]; i++)
+		if (form[i] == '0' ? !isdigit((unsigned char)name[i]) : name[i] != form[i])
+			return false;
+	return !name[i] || name[i] == '-';
+}
+
+/* What another left that was killed; also of days that are gone by now. */
+static void remove_left(const char *dir)
+{
+	_cleanup_closedir_ DIR *stream = opendir(dir);
+	struct dirent *entry;
+
+	while (stream && (entry = readdir(stream)))
+		if (is_fresh(entry->d_name))
+			(void)unlinkat(dirfd(stream), entry->d_name, 0);
+}
+
+/* One at a time. */
+static int take_lock(const char *dir, int *ret, struct hl_err *err)
 {
 	_cleanup_str_ struct hl_str path = { 0 };
 	_cleanup_close_ int fd = -1;
-	static const char *const left[] = { ".new", ".new-wal", ".new-shm", ".new-journal" };
 	int code = path_in(dir, "", "rewrite.lock", "", &path, err);
 
 	if (code)
@@ -229,10 +252,7 @@ static int take_lock(const char *dir, const struct hl_day *days, size_t n, int *
 		return hl_err_errno(err, -errno, "cannot open '%s'", path.data);
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		return hl_err_set(err, -EBUSY, "another hotleaf rewrites the store '%s'", dir);
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < sizeof(left) / sizeof(left[0]); k++)
-			if (!path_in(dir, ".", days[i].name, left[k], &path, NULL))
-				(void)unlink(path.data);
+	remove_left(dir);
 	*ret = TAKE_FD(fd);
 	return 0;
 }
@@ -247,7 +267,7 @@ int hl_store_rewrite(const char *dir, const struct hl_store_limits *limits, uint
 	int code = hl_days_list(dir, &days, &n, err), first = 0;
 
 	if (!code)
-		code = take_lock(dir, days, n, &lock, err);
+		code = take_lock(dir, &lock, err);
 	if (code)
 		return code;
 	*ret = 0;

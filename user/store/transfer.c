@@ -184,6 +184,17 @@ static int find_days(const char *path, uint64_t since_ns, uint64_t until_ns, str
 	return code;
 }
 
+/* A day cannot be added to the store that it lies in. */
+static int check_foreign(const char *path, const char *dir, struct hl_err *err)
+{
+	_cleanup_free_ char *real = realpath(path, NULL);
+	size_t len = strlen(dir);
+
+	if (real && strncmp(real, dir, len) == 0 && real[len] == '/' && !strchr(real + len + 1, '/'))
+		return hl_err_set(err, -EINVAL, "'%s' is of the store '%s' itself", path, dir);
+	return 0;
+}
+
 int hl_store_import(const char *path, uint64_t since_ns, uint64_t until_ns, const char *dir,
 		    struct hl_transferred *ret, struct hl_err *err)
 {
@@ -194,6 +205,8 @@ int hl_store_import(const char *path, uint64_t since_ns, uint64_t until_ns, cons
 	struct hl_transferred sum = { 0 };
 	int code = hl_store_open(dir, &none, &store, err);
 
+	if (!code)
+		code = check_foreign(path, hl_store_dir(store), err);
 	if (!code)
 		code = find_days(path, since_ns, until_ns, &days, err);
 	for (size_t i = 0; i < days.n && !code; i++) {
