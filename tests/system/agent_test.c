@@ -170,10 +170,10 @@ HL_TEST_TIMEOUT(the_store_looked_after, 60)
 	must("%s store prune --store %sstore --min-free 0 && ls %sstore | grep -q db$", hotleaf(), test_dir(),
 	     test_dir());
 	/* Whoever copies days does not show them to more people than the agent does. */
-	must("(umask 022; cd %s && %s store export --store store -o copied && %s store import --store other "
-	     "copied) "
+	must("(umask 022; %s store export --store %sstore -o %scopied && %s store import --store %sother "
+	     "%scopied) "
 	     ">/dev/null && cd %s && test \"$(stat -c %%a copied other/20*.db | sort -u)\" = 640",
-	     test_dir(), hotleaf(), hotleaf(), test_dir());
+	     hotleaf(), test_dir(), test_dir(), hotleaf(), test_dir(), test_dir(), test_dir());
 	must("cd %sstore && truncate -s -9000 20*.db", test_dir());
 	said = output_of(&status, "%s store check --store %sstore", hotleaf(), test_dir());
 	CHECK_INT(status, 1);

@@ -31,6 +31,7 @@ struct samples {
 	struct day_stacks *stacks;
 	uint32_t piece_root; /* of the window that is read, if there are pieces */
 	struct hl_query *all, *next_thread, *of_thread;
+	struct day_window **windows; /* the day's, by source and start */
 	struct sum *sums;
 	size_t n_sums, cap_sums;
 	struct hl_index sum_index;
@@ -44,6 +45,7 @@ static void samples_done(struct samples *s)
 	hl_query_free(s->all);
 	hl_query_free(s->next_thread);
 	hl_query_free(s->of_thread);
+	free(s->windows);
 	free(s->sums);
 	hl_index_done(&s->sum_index);
 }
@@ -208,25 +210,58 @@ static int read_some(struct samples *s, const struct day_window *w, struct hl_er
 	return code;
 }
 
+static int compare_windows(const void *a, const void *b)
+{
+	const struct day_window *x = *(struct day_window *const *)a, *y = *(struct day_window *const *)b;
+
+	if (x->source != y->source)
+		return x->source < y->source ? -1 : 1;
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+/* A day may hold the windows of many hosts: those that a sum is of are not looked for among all. */
+static int sort_windows(struct samples *s)
+{
+	size_t n = s->day->n_windows;
+
+	s->windows = calloc(n + 1, sizeof(struct day_window *));
+	if (!s->windows)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		s->windows[i] = &s->day->windows[i];
+	qsort(s->windows, n, sizeof(struct day_window *), compare_windows);
+	return 0;
+}
+
+/* The position of the first window of the source of @sum that does not start before it. */
+static size_t first_of(const struct samples *s, const struct day_window *sum)
+{
+	size_t low = 0, high = s->day->n_windows;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (compare_windows(&s->windows[middle], &sum) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /*
  * Whether the windows that @sum is of are all wanted and not read yet, and have as many samples as it. If @take,
  * they are marked as read.
  */
-static bool stands_for(struct samples *s, const struct day_window *sum, bool take)
+static bool stands_for(const struct samples *s, const struct day_window *sum, bool take)
 {
-	struct day_reader *day = s->day;
 	uint64_t samples = 0;
 
-	if (s->asked->piece_ns &&
-	    (sum->start_ns < s->asked->since_ns ||
-	     piece_of(s, sum->start_ns) != piece_of(s, sum->start_ns + sum->length_ns - 1)))
-		return false;
-	for (size_t i = 0; i < day->n_windows; i++) {
-		struct day_window *w = &day->windows[i];
+	for (size_t i = first_of(s, sum); i < s->day->n_windows; i++) {
+		struct day_window *w = s->windows[i];
 
-		if (w->source != sum->source || w->start_ns < sum->start_ns ||
-		    w->start_ns - sum->start_ns >= sum->length_ns)
-			continue;
+		if (w->source != sum->source || w->start_ns - sum->start_ns >= sum->length_ns)
+			break;
 		if (!w->wanted || w->summed)
 			return false;
 		w->summed = take;
@@ -260,7 +295,7 @@ static int read_sums(struct samples *s, int level, struct hl_err *err)
 /* Hours and minutes first: they have fewer rows. */
 static int read_samples(struct samples *s, struct hl_err *err)
 {
-	int code = 0;
+	int code = sort_windows(s) ? no_memory(err) : 0;
 
 	for (int level = s->asked->pids ? 0 : 2; level > 0 && !code; level--)
 		code = read_sums(s, level, err);
