@@ -67,3 +67,27 @@ HL_TEST_TIMEOUT(one_of_an_incident, 180)
 	/* One incident, one page, which is not the latest of those that come by the hour. */
 	must("cd %sstore/flamegraphs && test \"$(ls | wc -l)\" = 1", test_dir());
 }
+
+/* Old pages go, too, where no new ones come; the index names none that is gone. */
+HL_TEST_TIMEOUT(old_ones_go_by_themselves, 150)
+{
+	pid_t agent;
+
+	must("mkdir -p %sstore/flamegraphs && cd %sstore/flamegraphs && touch -d '8 days ago' "
+	     "host-20200101T000000Z-90s-pressure.html && touch host-20300101T000000Z-90s-pressure.html",
+	     test_dir(), test_dir());
+	agent = start_agent("-F 99 --flamegraph-when 100%");
+	wait_until("! test -e host-20200101T000000Z-90s-pressure.html");
+	end_silent_agent(agent);
+	must("test -e %sstore/flamegraphs/host-20300101T000000Z-90s-pressure.html", test_dir());
+	/* A megabyte has no room for more than a few pages. */
+	must("cd %sstore/flamegraphs && head -c 700000 /dev/zero >host-20200101T000000Z-10s.html",
+	     test_dir());
+	agent = start_agent("-F 99 --flamegraph-every 10 --flamegraph-age 100d --flamegraph-max 1M "
+			    "--flamegraph-when 100%");
+	wait_until("test -s index.html");
+	end_silent_agent(agent);
+	must("cd %sstore/flamegraphs && ! test -e host-20200101T000000Z-10s.html && for f in $(grep -o "
+	     "'href=\"[^\"]*' index.html | cut -d'\"' -f2); do test -e $f || exit 1; done",
+	     test_dir());
+}

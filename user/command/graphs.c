@@ -80,17 +80,31 @@ uint64_t hl_graphs_cpu_ns(const struct hl_graphs *g)
 
 /* ---- the child ----------------------------------------------------------------------------------------- */
 
+static const char incident[] = "-pressure.html";
+
+static bool is_incident(const char *name)
+{
+	return hl_ends_with(name, incident);
+}
+
 static bool is_graph(const char *name)
 {
 	return hl_ends_with(name, ".html") && strcmp(name, "latest.html") != 0 &&
 	       strcmp(name, "index.html") != 0;
 }
 
+/* Of what may be kept in all, where there are both kinds each has a half. */
+static uint64_t most_bytes(const struct hl_graphs_options *options)
+{
+	return options->every_ns && options->when ? options->max_bytes / 2 : options->max_bytes;
+}
+
+/* Those of spans of time are the child's to remove, which keeps their index. */
 static void prune(struct hl_graphs *g, const struct hl_graphs_options *options, const char *graphs_dir)
 {
-	const struct hl_prune limits = { .is_ours = is_graph,
+	const struct hl_prune limits = { .is_ours = options->every_ns ? is_incident : is_graph,
 					 .max_age_ns = options->max_age_ns,
-					 .max_bytes = options->max_bytes };
+					 .max_bytes = most_bytes(options) };
 	struct hl_err err = { "" };
 
 	g->pruned_ns = hl_monotonic_ns();
@@ -159,7 +173,7 @@ static void start(struct hl_graphs *g, const struct hl_graphs_options *options, 
 	(void)snprintf(since, sizeof(since), "@%" PRIu64, since_ns / HL_SECOND_NS);
 	(void)snprintf(until, sizeof(until), "@%" PRIu64, until_ns / HL_SECOND_NS);
 	(void)snprintf(age, sizeof(age), "%" PRIu64, options->max_age_ns / HL_SECOND_NS);
-	(void)snprintf(bytes, sizeof(bytes), "%" PRIu64, options->max_bytes);
+	(void)snprintf(bytes, sizeof(bytes), "%" PRIu64, most_bytes(options));
 	code = null < 0 ? -errno : hl_spawn_self(argv, NULL, null, &g->child);
 	if (code) {
 		g->child = 0;
@@ -219,8 +233,8 @@ static int name_incident(const char *host_given, const char *graphs_dir, uint64_
 	hl_str_addf(path, "%s", graphs_dir);
 	for (const char *c = host; *c; c++)
 		hl_str_addc(path, isalnum((unsigned char)*c) || strchr("-_.", *c) ? *c : '_');
-	hl_str_addf(path, "-%s-%" PRIu64 "s-pressure.html", hl_time_file_name(since_ns, time),
-		    length_ns / HL_SECOND_NS);
+	hl_str_addf(path, "-%s-%" PRIu64 "s%s", hl_time_file_name(since_ns, time), length_ns / HL_SECOND_NS,
+		    incident);
 	return hl_str_status(path);
 }
 
@@ -252,7 +266,7 @@ void hl_graphs_look(struct hl_graphs *g, const struct hl_graphs_options *options
 	hl_str_addf(&graphs_dir, "%s/flamegraphs/", dir);
 	if (hl_str_status(&graphs_dir))
 		return;
-	if (worked || hl_monotonic_ns() - g->pruned_ns > PRUNE_NS)
+	if (worked || !g->pruned_ns || hl_monotonic_ns() - g->pruned_ns > PRUNE_NS)
 		prune(g, options, graphs_dir.data);
 	settled_ns = now_ns - window_ns - WRITING_NS;
 	if (write_incident(g, options, host, dir, graphs_dir.data, settled_ns))
