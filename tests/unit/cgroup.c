@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample process */
+/* needs: base sample process tests/runtime */
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -10,6 +11,8 @@
 #include "process/cgroup.h"
 #include "process/cgroup_watch.h"
 #include "process/container.h"
+#include "process/container_socket.h"
+#include "runtime.h"
 #include "sample/window.h"
 
 #define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -309,4 +312,228 @@ HL_TEST(pid_namespaces)
 	hl_window_done(&window);
 	(void)close(fd);
 	sh("rm -r %s", host);
+}
+
+/* ---- runtimes that are asked ------------------------------------------------------------------------------ */
+
+/* Two cgroups of container A, one of B, and a process in each; whose runtime has a socket and no files. */
+static int new_asking_host(struct hl_cgroups **ret)
+{
+	static char path[64];
+	const char *paths[] = { path };
+	int fd = new_host();
+
+	(void)snprintf(path, sizeof(path), "%s/socket", host);
+	sh("mkdir -p v2/docker/%s/init v2/docker/%s proc/10 proc/11 proc/12;"
+	   "echo '0::/docker/%s' >proc/10/cgroup; echo '0::/docker/%s/init' >proc/11/cgroup;"
+	   "echo '0::/docker/%s' >proc/12/cgroup",
+	   A, B, A, A, B);
+	*ret = hl_cgroups_new(fd, NULL);
+	CHECK(*ret);
+	CHECK_INT(hl_cgroups_ask_fd(*ret), -1);
+	CHECK_INT(hl_cgroups_use_sockets(*ret, paths, 1), 0);
+	CHECK(hl_cgroups_ask_fd(*ret) >= 0);
+	return fd;
+}
+
+static struct runtime_server *start_runtime(const char *status, const char *body)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "%s/socket", host);
+	return runtime_start_http(path, status, body);
+}
+
+static void done_asking_host(int fd, struct hl_cgroups *cgroups)
+{
+	hl_cgroups_free(cgroups);
+	(void)close(fd);
+	sh("rm -r %s", host);
+}
+
+static struct hl_cgroups_stats stats_of(struct hl_cgroups *cgroups)
+{
+	struct hl_cgroups_stats stats;
+
+	hl_cgroups_stats(cgroups, &stats);
+	return stats;
+}
+
+static bool has_questions(struct hl_cgroups *cgroups)
+{
+	struct pollfd can_ask = { .fd = hl_cgroups_ask_fd(cgroups), .events = POLLIN };
+
+	return poll(&can_ask, 1, 0) == 1;
+}
+
+#define WEB "{\"Id\":\"" A "\",\"Name\":\"/web\",\"Config\":{\"Image\":\"bb:1\",\"Labels\":{\"a\":\"b\"}}}"
+
+HL_TEST(asked_where_no_file_was)
+{
+	struct hl_cgroups *cgroups;
+	int fd = new_asking_host(&cgroups);
+	struct runtime_server *server = start_runtime("200 OK", WEB);
+	const struct hl_cgroup *cgroup;
+
+	CHECK_INT(hl_cgroups_ask(cgroups), -1);
+	CHECK(!has_questions(cgroups));
+	hl_cgroups_look_at(cgroups, 10);
+	CHECK(has_questions(cgroups));
+	CHECK_INT(stats_of(cgroups).undescribed, 1);
+	CHECK_INT(stats_of(cgroups).unanswered, 1);
+	CHECK_INT(hl_cgroups_ask(cgroups), 0);
+	CHECK_INT(hl_cgroups_ask(cgroups), -1);
+	CHECK(!has_questions(cgroups));
+	cgroup = hl_cgroups_get(cgroups, HL_CGROUP_V2, inode_of("v2/docker/" A));
+	CHECK_STR(cgroup->path, "/docker/" A);
+	CHECK_STR(cgroup->container->name, "web");
+	CHECK_STR(cgroup->container->image, "bb:1");
+	CHECK_STR(hl_container_label(cgroup->container, "a"), "b");
+	CHECK_INT(stats_of(cgroups).undescribed, 0);
+	CHECK_INT(stats_of(cgroups).unanswered, 0);
+	/* Once a container, not a cgroup. */
+	hl_cgroups_look_at(cgroups, 11);
+	CHECK_INT(hl_cgroups_ask(cgroups), 0);
+	CHECK_INT(hl_cgroups_ask(cgroups), -1);
+	cgroup = hl_cgroups_get(cgroups, HL_CGROUP_V2, inode_of("v2/docker/" A "/init"));
+	CHECK_STR(cgroup->container->name, "web");
+	CHECK_INT(stats_of(cgroups).containers, 2);
+	CHECK_INT(stats_of(cgroups).undescribed, 0);
+	CHECK_INT(runtime_asked(server, NULL), 1);
+	/* Of another it says what is not believed, and is not asked again. */
+	hl_cgroups_look_at(cgroups, 12);
+	CHECK_INT(hl_cgroups_ask(cgroups), 0);
+	CHECK_INT(hl_cgroups_ask(cgroups), -1);
+	cgroup = hl_cgroups_get(cgroups, HL_CGROUP_V2, inode_of("v2/docker/" B));
+	CHECK_STR(cgroup->container->name, "bbbbbbbbbbbb");
+	CHECK_INT(stats_of(cgroups).failures, 1);
+	CHECK(strstr(stats_of(cgroups).failure, "another container"));
+	CHECK_INT(stats_of(cgroups).undescribed, 1);
+	CHECK_INT(stats_of(cgroups).unanswered, 0);
+	/* What one of them has is the other's as long as it is there. */
+	hl_cgroups_expire(cgroups, UINT64_MAX);
+	CHECK_INT(runtime_asked(server, NULL), 2);
+	runtime_stop(server);
+	done_asking_host(fd, cgroups);
+}
+
+HL_TEST(not_asked_where_a_file_was)
+{
+	struct hl_cgroups *cgroups;
+	int fd = new_asking_host(&cgroups);
+	struct runtime_server *server = start_runtime("200 OK", WEB);
+
+	sh("mkdir -p root/var/lib/docker/containers/%s;"
+	   "echo '{\"Name\":\"/file\"}' >root/var/lib/docker/containers/%s/config.v2.json",
+	   A, A);
+	hl_cgroups_look_at(cgroups, 10);
+	CHECK(!has_questions(cgroups));
+	CHECK_INT(hl_cgroups_ask(cgroups), -1);
+	CHECK_STR(hl_cgroups_get(cgroups, HL_CGROUP_V2, inode_of("v2/docker/" A))->container->name, "file");
+	CHECK_INT(runtime_asked(server, NULL), 0);
+	runtime_stop(server);
+	done_asking_host(fd, cgroups);
+}
+
+/* Who has seen the container without a name does not see it change; who asks later has it. */
+HL_TEST(an_answer_that_is_late)
+{
+	struct hl_cgroups *cgroups;
+	int fd = new_asking_host(&cgroups);
+	const struct hl_cgroup *before, *after;
+	struct runtime_server *server;
+
+	hl_cgroups_look_at(cgroups, 10);
+	hl_cgroups_look_at(cgroups, 11);
+	before = hl_cgroups_get(cgroups, HL_CGROUP_V2, inode_of("v2/docker/" A));
+	CHECK_STR(before->container->name, "aaaaaaaaaaaa");
+	server = start_runtime("200 OK", WEB);
+	CHECK_INT(hl_cgroups_ask(cgroups), 0);
+	CHECK_INT(hl_cgroups_ask(cgroups), 0);
+	CHECK_INT(hl_cgroups_ask(cgroups), -1);
+	CHECK_INT(runtime_asked(server, NULL), 1);
+	after = hl_cgroups_get(cgroups, HL_CGROUP_V2, inode_of("v2/docker/" A));
+	CHECK(after != before && after->id == before->id);
+	CHECK_STR(before->container->name, "aaaaaaaaaaaa");
+	CHECK_STR(after->container->name, "web");
+	CHECK_STR(after->path, "/docker/" A);
+	CHECK(after == hl_cgroups_get(cgroups, HL_CGROUP_V2, inode_of("v2/docker/" A)));
+	/* Of this one nobody had seen anything. */
+	after = hl_cgroups_get(cgroups, HL_CGROUP_V2, inode_of("v2/docker/" A "/init"));
+	CHECK_STR(after->container->name, "web");
+	runtime_stop(server);
+	done_asking_host(fd, cgroups);
+}
+
+/* It is left alone for a while, and asked again then; nobody waits for it meanwhile. */
+HL_TEST(a_runtime_that_fails)
+{
+	struct hl_cgroups *cgroups;
+	int fd = new_asking_host(&cgroups), wait_ms;
+	struct runtime_server *server = start_runtime("500 Internal Server Error", "");
+
+	hl_cgroups_look_at(cgroups, 10);
+	hl_cgroups_look_at(cgroups, 12);
+	CHECK_INT(hl_cgroups_ask(cgroups), 0);
+	CHECK_INT(hl_cgroups_ask(cgroups), 0);
+	wait_ms = hl_cgroups_ask(cgroups);
+	CHECK(wait_ms > 0 && wait_ms <= HL_ASK_REST_S * 1000 + 1);
+	CHECK_INT(runtime_asked(server, NULL), 1);
+	CHECK_STR(hl_cgroups_get(cgroups, HL_CGROUP_V2, inode_of("v2/docker/" A))->container->name,
+		  "aaaaaaaaaaaa");
+	CHECK_INT(stats_of(cgroups).failures, 1);
+	CHECK(strstr(stats_of(cgroups).failure, "status 500"));
+	CHECK_INT(stats_of(cgroups).unanswered, 2);
+	/* What goes has no question any more. */
+	hl_cgroups_expire(cgroups, UINT64_MAX);
+	CHECK_INT(hl_cgroups_ask(cgroups), -1);
+	CHECK_INT(stats_of(cgroups).unanswered, 0);
+	runtime_stop(server);
+	done_asking_host(fd, cgroups);
+}
+
+/* Asked when it was made, it has its name when it is sampled, also where a file could not be used. */
+static void ask_early(bool gone)
+{
+	struct hl_cgroups *cgroups;
+	int fd = new_asking_host(&cgroups);
+	struct runtime_server *server = start_runtime("200 OK", WEB);
+	struct hl_cgroup_watch *watch = hl_cgroup_watch_new(cgroups, fd);
+	struct hl_window window = { 0 };
+	uint64_t a;
+
+	sh("rmdir v2/docker/%s/init v2/docker/%s", A, A);
+	CHECK(watch);
+	hl_cgroup_watch_take(watch);
+	sh("mkdir -p v2/docker/%s root/var/lib/docker/containers/%s;"
+	   "echo '{' >root/var/lib/docker/containers/%s/config.v2.json",
+	   A, A, A);
+	hl_cgroup_watch_take(watch);
+	a = inode_of("v2/docker/" A);
+	CHECK_INT(hl_cgroups_ask(cgroups), 0);
+	CHECK_INT(hl_cgroups_ask(cgroups), -1);
+	if (gone)
+		sh("rm -r v2/docker/%s proc/10", A);
+	add_sample(&window, 10, HL_CGROUP_V2, a);
+	hl_cgroups_look(cgroups, &window, 0);
+	CHECK_STR(hl_cgroups_get(cgroups, HL_CGROUP_V2, a)->path, "/docker/" A);
+	CHECK_STR(hl_cgroups_get(cgroups, HL_CGROUP_V2, a)->container->name, "web");
+	CHECK_INT(stats_of(cgroups).containers, 1);
+	CHECK_INT(stats_of(cgroups).undescribed, 0);
+	CHECK_INT(runtime_asked(server, NULL), 1);
+	CHECK_INT(hl_cgroups_ask(cgroups), -1);
+	hl_cgroup_watch_free(watch);
+	hl_window_done(&window);
+	runtime_stop(server);
+	done_asking_host(fd, cgroups);
+}
+
+HL_TEST(asked_when_it_was_made)
+{
+	ask_early(/* gone= */ false);
+}
+
+HL_TEST(asked_when_it_was_made_and_gone_since)
+{
+	ask_early(/* gone= */ true);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -15,9 +16,11 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "process/cgroup_entry.h"
 #include "process/cgroup_mounts.h"
 #include "process/cgroup_path.h"
 #include "process/container.h"
+#include "process/container_socket.h"
 #include "sample/window.h"
 
 /* A cgroup whose processes end before they can be read is tried this often, with one process each time. */
@@ -25,32 +28,8 @@ enum { CGROUPS_MAX = 65536, MAX_TRIES = 5, EXPECTED_MAX = 4096 };
 
 #define HOST_PID_NS UINT64_C(0xeffffffc) /* PROC_PID_INIT_INO in linux/proc_ns.h */
 
-struct entry {
-	struct hl_cgroup cgroup;
-	struct hl_container *container;
-	uint64_t used_ns; /* CLOCK_MONOTONIC */
-	uint32_t tries;
-	char *path, *unit;
-	/* As it was when it was made, until it is looked at; NULL: that was not seen. */
-	char *expected;
-	struct hl_container *early; /* NULL: in none, or nothing was known yet */
-	bool early_whole;           /* all files that were there could be used */
-};
-
-struct hl_cgroups {
-	struct hl_cgroup_mounts mounts;
-	struct hl_reach *reach;
-	int root_fd;          /* the host's "/" */
-	pthread_mutex_t lock; /* of all below */
-	struct entry **items; /* apart, so that none moves */
-	size_t n, cap;
-	struct hl_index index; /* by kind and id */
-	struct hl_cgroups_stats stats;
-	size_t n_expected;
-};
-
 /* What was seen when it was made counts no more. */
-static void forget_expected(struct hl_cgroups *cgroups, struct entry *entry)
+static void forget_expected(struct hl_cgroups *cgroups, struct hl_cgroup_entry *entry)
 {
 	if (!entry->expected)
 		return;
@@ -61,9 +40,11 @@ static void forget_expected(struct hl_cgroups *cgroups, struct entry *entry)
 	entry->expected = NULL;
 }
 
-static void free_entry(struct hl_cgroups *cgroups, struct entry *entry)
+static void free_entry(struct hl_cgroups *cgroups, struct hl_cgroup_entry *entry)
 {
+	hl_cgroups_end_question(cgroups, entry);
 	forget_expected(cgroups, entry);
+	hl_container_free(entry->late_answer);
 	hl_container_free(entry->container);
 	free(entry->path);
 	free(entry->unit);
@@ -73,10 +54,17 @@ static void free_entry(struct hl_cgroups *cgroups, struct entry *entry)
 struct hl_cgroups *hl_cgroups_new(int proc_fd, struct hl_reach *reach)
 {
 	struct hl_cgroups *cgroups = calloc(1, sizeof(*cgroups));
+	pthread_condattr_t attributes;
 
 	if (!cgroups)
 		return NULL;
 	cgroups->reach = reach;
+	cgroups->ask_fd = -1;
+	/* None of these can fail. */
+	(void)pthread_condattr_init(&attributes);
+	(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&cgroups->answered, &attributes);
+	(void)pthread_condattr_destroy(&attributes);
 	(void)pthread_mutex_init(&cgroups->lock, NULL); /* cannot fail */
 	hl_cgroup_mounts_find(&cgroups->mounts, proc_fd);
 	cgroups->root_fd = openat(proc_fd, "1/root", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -94,13 +82,16 @@ void hl_cgroups_free(struct hl_cgroups *cgroups)
 	free(cgroups->items);
 	hl_index_done(&cgroups->index);
 	hl_cgroup_mounts_done(&cgroups->mounts);
+	hl_container_sockets_free(cgroups->sockets);
+	hl_cleanup_close(&cgroups->ask_fd);
 	hl_cleanup_close(&cgroups->root_fd);
+	(void)pthread_cond_destroy(&cgroups->answered);
 	(void)pthread_mutex_destroy(&cgroups->lock);
 	free(cgroups);
 }
 
 struct wanted {
-	struct entry *const *items;
+	struct hl_cgroup_entry *const *items;
 	uint64_t id;
 	uint8_t kind;
 };
@@ -113,7 +104,7 @@ static int is_same(const void *ctx, uint32_t position)
 	return cgroup->id == w->id && cgroup->kind == w->kind;
 }
 
-static struct entry *find(const struct hl_cgroups *cgroups, uint8_t kind, uint64_t id)
+struct hl_cgroup_entry *hl_cgroups_find(const struct hl_cgroups *cgroups, uint8_t kind, uint64_t id)
 {
 	struct wanted wanted = { cgroups->items, id, kind };
 	uint32_t at = hl_index_find(&cgroups->index, hl_mix(id ^ kind), is_same, &wanted);
@@ -122,15 +113,16 @@ static struct entry *find(const struct hl_cgroups *cgroups, uint8_t kind, uint64
 }
 
 /* The entry of a cgroup, made if it is new; NULL without room. */
-static struct entry *get_entry(struct hl_cgroups *cgroups, uint8_t kind, uint64_t id)
+static struct hl_cgroup_entry *get_entry(struct hl_cgroups *cgroups, uint8_t kind, uint64_t id)
 {
-	struct entry *entry = find(cgroups, kind, id);
+	struct hl_cgroup_entry *entry = hl_cgroups_find(cgroups, kind, id);
 
 	if (entry)
 		return entry;
 	entry = calloc(1, sizeof(*entry));
 	if (!entry ||
-	    hl_grow(&cgroups->items, &cgroups->cap, cgroups->n + 1, sizeof(struct entry *), CGROUPS_MAX) ||
+	    hl_grow(&cgroups->items, &cgroups->cap, cgroups->n + 1, sizeof(struct hl_cgroup_entry *),
+		    CGROUPS_MAX) ||
 	    hl_index_add(&cgroups->index, hl_mix(id ^ kind), (uint32_t)cgroups->n)) {
 		cgroups->stats.dropped++;
 		free(entry);
@@ -144,7 +136,7 @@ static struct entry *get_entry(struct hl_cgroups *cgroups, uint8_t kind, uint64_
 
 /* ---- one cgroup ------------------------------------------------------------------------------------------ */
 
-static void describe(struct hl_cgroups *cgroups, struct entry *entry)
+static void describe(struct hl_cgroups *cgroups, struct hl_cgroup_entry *entry)
 {
 	struct hl_err err = { "" };
 	struct hl_cgroup_place place;
@@ -161,6 +153,7 @@ static void describe(struct hl_cgroups *cgroups, struct entry *entry)
 	}
 	entry->cgroup.unit = entry->unit;
 	entry->cgroup.container = entry->container;
+	hl_cgroups_consider_asking(cgroups, entry, &place, entry->container);
 	if (!entry->container)
 		return;
 	cgroups->stats.containers++;
@@ -168,7 +161,7 @@ static void describe(struct hl_cgroups *cgroups, struct entry *entry)
 	cgroups->stats.labels_dropped += entry->container->labels_dropped;
 }
 
-static void set_path(struct hl_cgroups *cgroups, struct entry *entry, const char *path)
+static void set_path(struct hl_cgroups *cgroups, struct hl_cgroup_entry *entry, const char *path)
 {
 	entry->path = strdup(path);
 	entry->cgroup.path = entry->path;
@@ -183,7 +176,7 @@ static void set_path(struct hl_cgroups *cgroups, struct entry *entry, const char
 }
 
 /* It is gone: what was seen when it was made is all that will be known. */
-static void take_expected(struct hl_cgroups *cgroups, struct entry *entry)
+static void take_expected(struct hl_cgroups *cgroups, struct hl_cgroup_entry *entry)
 {
 	entry->path = TAKE_PTR(entry->expected);
 	entry->container = TAKE_PTR(entry->early);
@@ -195,7 +188,7 @@ static void take_expected(struct hl_cgroups *cgroups, struct entry *entry)
 void hl_cgroups_expect(struct hl_cgroups *cgroups, uint8_t kind, const char *path)
 {
 	struct hl_cgroup_place place;
-	struct entry *entry;
+	struct hl_cgroup_entry *entry;
 	uint64_t id;
 
 	hl_cgroup_parse(path, &place);
@@ -210,6 +203,7 @@ void hl_cgroups_expect(struct hl_cgroups *cgroups, uint8_t kind, const char *pat
 		if (entry->expected && place.runtime)
 			entry->early_whole = !hl_container_read(cgroups->reach, cgroups->root_fd, &place,
 								&entry->early, NULL);
+		hl_cgroups_consider_asking(cgroups, entry, &place, entry->early);
 	}
 	(void)pthread_mutex_unlock(&cgroups->lock);
 }
@@ -218,7 +212,7 @@ void hl_cgroups_expect(struct hl_cgroups *cgroups, uint8_t kind, const char *pat
  * By its id a cgroup is found for as long as it is there, whoever is in it. By a process it is found while that
  * lives, and only if it did not move meanwhile.
  */
-static void resolve(struct hl_cgroups *cgroups, struct entry *entry, pid_t pid)
+static void resolve(struct hl_cgroups *cgroups, struct hl_cgroup_entry *entry, pid_t pid)
 {
 	const struct hl_cgroup *c = &entry->cgroup;
 	_cleanup_str_ struct hl_str path = { 0 };
@@ -251,7 +245,7 @@ static void resolve(struct hl_cgroups *cgroups, struct entry *entry, pid_t pid)
  * A pid namespace tells containers apart where no cgroup does. The host's own tells nothing; in another all
  * processes are of one container, whose name may stand in a hierarchy that is not asked else.
  */
-static void resolve_namespace(struct hl_cgroups *cgroups, struct entry *entry, pid_t pid)
+static void resolve_namespace(struct hl_cgroups *cgroups, struct hl_cgroup_entry *entry, pid_t pid)
 {
 	_cleanup_str_ struct hl_str path = { 0 };
 	char name[32], link[64], want[64];
@@ -279,7 +273,7 @@ void hl_cgroups_look(struct hl_cgroups *cgroups, const struct hl_window *window,
 	(void)pthread_mutex_lock(&cgroups->lock);
 	for (size_t i = first; i < window->n_samples; i++) {
 		const struct hl_count_key *key = &window->samples[i].key;
-		struct entry *entry;
+		struct hl_cgroup_entry *entry;
 
 		if (last && last->cgroup == key->cgroup && last->cgroup_kind == key->cgroup_kind &&
 		    last->process.tgid == key->process.tgid)
@@ -304,7 +298,7 @@ void hl_cgroups_look_at(struct hl_cgroups *cgroups, pid_t pid)
 	for (int i = HL_CGROUP_V2; i <= HL_CGROUP_V1_MEMORY; i++) {
 		uint8_t kind = (uint8_t)i;
 		_cleanup_str_ struct hl_str path = { 0 };
-		struct entry *entry;
+		struct hl_cgroup_entry *entry;
 		uint64_t id;
 
 		if (hl_cgroup_path_of(&cgroups->mounts, pid, kind, &path) || strcmp(path.data, "/") == 0)
@@ -324,12 +318,26 @@ void hl_cgroups_look_at(struct hl_cgroups *cgroups, pid_t pid)
 
 const struct hl_cgroup *hl_cgroups_get(struct hl_cgroups *cgroups, uint8_t kind, uint64_t id)
 {
-	struct entry *entry;
+	const struct hl_cgroup *cgroup = NULL;
+	struct hl_cgroup_entry *entry;
 
 	(void)pthread_mutex_lock(&cgroups->lock);
-	entry = find(cgroups, kind, id);
+	while ((entry = hl_cgroups_find(cgroups, kind, id)) && entry->question == HL_TO_ASK) {
+		uint64_t until_ns = entry->due_ns + HL_ASK_MS * UINT64_C(1000000);
+		struct timespec until = { .tv_sec = (time_t)(until_ns / 1000000000),
+					  .tv_nsec = (long)(until_ns % 1000000000) };
+
+		/* It may be gone, or the array be elsewhere, when this returns. */
+		if (pthread_cond_timedwait(&cgroups->answered, &cgroups->lock, &until))
+			break;
+	}
+	entry = hl_cgroups_find(cgroups, kind, id);
+	if (entry) {
+		entry->given = true;
+		cgroup = entry->late_answer ? &entry->later : &entry->cgroup;
+	}
 	(void)pthread_mutex_unlock(&cgroups->lock);
-	return entry ? &entry->cgroup : NULL;
+	return cgroup;
 }
 
 void hl_cgroups_expire(struct hl_cgroups *cgroups, uint64_t before_ns)
@@ -339,7 +347,7 @@ void hl_cgroups_expire(struct hl_cgroups *cgroups, uint64_t before_ns)
 	(void)pthread_mutex_lock(&cgroups->lock);
 	hl_index_clear(&cgroups->index);
 	for (size_t i = 0; i < cgroups->n; i++) {
-		struct entry *entry = cgroups->items[i];
+		struct hl_cgroup_entry *entry = cgroups->items[i];
 		const struct hl_cgroup *c = &entry->cgroup;
 
 		/* No place can be lacking: as many had one before. */
@@ -358,7 +366,9 @@ void hl_cgroups_stats(struct hl_cgroups *cgroups, struct hl_cgroups_stats *ret)
 	(void)pthread_mutex_lock(&cgroups->lock);
 	*ret = cgroups->stats;
 	ret->n = cgroups->n - cgroups->n_expected;
-	for (size_t i = 0; i < cgroups->n; i++)
+	for (size_t i = 0; i < cgroups->n; i++) {
 		ret->unknown += !cgroups->items[i]->path && !cgroups->items[i]->expected;
+		ret->unanswered += cgroups->items[i]->path && hl_cgroup_is_to_ask(cgroups->items[i]);
+	}
 	(void)pthread_mutex_unlock(&cgroups->lock);
 }

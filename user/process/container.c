@@ -19,9 +19,19 @@ void hl_container_free(struct hl_container *container)
 {
 	if (!container)
 		return;
+	if (container->n_shared) {
+		container->n_shared--;
+		return;
+	}
 	hl_arena_done(&container->strings);
 	free(container->labels);
 	free(container);
+}
+
+struct hl_container *hl_container_share(struct hl_container *container)
+{
+	container->n_shared++;
+	return container;
 }
 
 const char *hl_container_label(const struct hl_container *container, const char *key)
@@ -278,12 +288,11 @@ static int keep_pod(struct hl_container *container, struct hl_span pod)
 	return hl_container_keep(container, &container->pod_uid, uid, pod.len, sizeof(uid));
 }
 
-int hl_container_read(struct hl_reach *reach, int root_fd, const struct hl_cgroup_place *place,
-		      struct hl_container **ret, struct hl_err *err)
+/* A container with what @place says of it. */
+static int start(const struct hl_cgroup_place *place, struct hl_container **ret)
 {
 	_cleanup_(hl_container_freep) struct hl_container *container = calloc(1, sizeof(*container));
-	const char *parent = NULL;
-	int code, status = 0;
+	int code;
 
 	if (!container)
 		return -ENOMEM;
@@ -291,6 +300,18 @@ int hl_container_read(struct hl_reach *reach, int root_fd, const struct hl_cgrou
 	code = keep_unescaped(container, &container->id, place->id);
 	if (!code)
 		code = keep_pod(container, place->pod);
+	if (!code)
+		*ret = TAKE_PTR(container);
+	return code;
+}
+
+int hl_container_read(struct hl_reach *reach, int root_fd, const struct hl_cgroup_place *place,
+		      struct hl_container **ret, struct hl_err *err)
+{
+	_cleanup_(hl_container_freep) struct hl_container *container = NULL;
+	const char *parent = NULL;
+	int code = start(place, &container), status = 0;
+
 	if (!code && place->parent.at)
 		code = hl_container_keep(container, &parent, place->parent.at, place->parent.len,
 					 HL_NAME_MAX);
@@ -304,4 +325,19 @@ int hl_container_read(struct hl_reach *reach, int root_fd, const struct hl_cgrou
 		return code;
 	*ret = TAKE_PTR(container);
 	return status;
+}
+
+int hl_container_read_answer(int root_fd, const struct hl_cgroup_place *place, const char *text, size_t len,
+			     struct hl_container **ret, struct hl_err *err)
+{
+	_cleanup_(hl_container_freep) struct hl_container *container = NULL;
+	int code = start(place, &container);
+
+	if (!code)
+		code = hl_container_read_inspected(container, text, len, err);
+	if (!code)
+		code = complete(root_fd, container);
+	if (!code)
+		*ret = TAKE_PTR(container);
+	return code;
 }

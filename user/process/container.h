@@ -31,19 +31,29 @@ struct hl_container {
 	struct hl_label *labels;
 	size_t n_labels, cap_labels, label_bytes;
 	uint32_t labels_dropped;
-	bool described; /* a file of its runtime was read */
+	bool described; /* a file of its runtime was read, or its answer */
 	struct hl_arena strings;
+	uint32_t n_shared; /* others that are to free it as well */
 };
 
 /*
  * The container that @place tells of, with what is found below @root_fd, a descriptor of the host's "/":
- * configuration files that only root writes. Nobody's socket is asked. A container in a tree that users own
+ * configuration files that only root writes. No socket is asked. A container in a tree that users own
  * has its id only, since it may call itself after another. 0; -ENOMEM; or, if a file is there and could not
  * be used, another -errno with a sentence: *@ret is set then too, to what the path alone tells.
  */
 int hl_container_read(struct hl_reach *reach, int root_fd, const struct hl_cgroup_place *place,
 		      struct hl_container **ret, struct hl_err *err);
+/*
+ * The same by what a runtime answered, the @len bytes at @text, as Docker's engine does for
+ * "GET /containers/ID/json". 0; -ENOMEM; -EBADMSG with a sentence, and no container: it cannot be used.
+ */
+int hl_container_read_answer(int root_fd, const struct hl_cgroup_place *place, const char *text, size_t len,
+			     struct hl_container **ret, struct hl_err *err);
+/* Frees it, if all who share it have. Accepts NULL. */
 void hl_container_free(struct hl_container *container);
+/* @container, which is to be freed once more from now on. Who shares one does this and that under one lock. */
+struct hl_container *hl_container_share(struct hl_container *container);
 HL_DEFINE_CLEANUP(struct hl_container, hl_container_free)
 
 /* The value of label @key; NULL without one. */

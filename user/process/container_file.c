@@ -80,7 +80,7 @@ static json_object *parse(const char *text, size_t len)
 	return object;
 }
 
-/* docker: config.v2.json of the container */
+/* docker: config.v2.json of the container; in what its engine answers, these stand in the same places */
 static int read_docker(struct hl_container *container, json_object *file)
 {
 	json_object *config = member(file, "Config"), *name = member(file, "Name");
@@ -318,6 +318,13 @@ static int read_source(struct hl_reach *reach, int root_fd, const struct source 
 	return code;
 }
 
+static void set_described(struct hl_container *container, const char *runtime)
+{
+	container->described = true;
+	if (strcmp(container->runtime, "kubernetes") == 0)
+		container->runtime = runtime;
+}
+
 /* Whether @source may be about a container of this runtime. */
 static bool fits(const struct source *source, const struct hl_container *container)
 {
@@ -345,11 +352,26 @@ int hl_container_read_files(struct hl_reach *reach, int root_fd, const char *par
 
 		if (code < 0)
 			return code;
-		if (code == 0 && !(sources[i].flags & ADDS)) {
-			container->described = true;
-			if (strcmp(container->runtime, "kubernetes") == 0)
-				container->runtime = sources[i].runtime;
-		}
+		if (code == 0 && !(sources[i].flags & ADDS))
+			set_described(container, sources[i].runtime);
 	}
 	return 0;
+}
+
+int hl_container_read_inspected(struct hl_container *container, const char *text, size_t len,
+				struct hl_err *err)
+{
+	_cleanup_json_ json_object *answer = parse(text, len);
+	json_object *id = member(answer, "Id");
+	int code;
+
+	if (!answer)
+		return hl_err_set(err, -EBADMSG, "the answer is no JSON, or nested deeper than %d", DEPTH);
+	if (!json_object_is_type(id, json_type_string) ||
+	    strcmp(json_object_get_string(id), container->id) != 0)
+		return hl_err_set(err, -EBADMSG, "the answer is about another container");
+	code = read_docker(container, answer);
+	if (!code)
+		set_described(container, "docker");
+	return code;
 }

@@ -29,4 +29,11 @@ int hl_container_add_label(struct hl_container *container, const char *key, cons
 int hl_container_read_files(struct hl_reach *reach, int root_fd, const char *parent,
 			    struct hl_container *container, struct hl_err *err);
 
+/*
+ * Reads what a runtime answered about @container, as Docker's engine does for "GET /containers/ID/json". 0; -ENOMEM;
+ * -EBADMSG with a sentence: it is no JSON, or about another.
+ */
+int hl_container_read_inspected(struct hl_container *container, const char *text, size_t len,
+				struct hl_err *err);
+
 #endif
