@@ -199,6 +199,133 @@ HL_TEST_TIMEOUT(containers_of_a_tenth_of_a_second, 180)
 	folded_done(&folded);
 }
 
+/* ---- a runtime that is asked ------------------------------------------------------------------------------ */
+
+/* podman whose storage lies where nobody looks for it. */
+static const char *elsewhere(void)
+{
+	static char podman[256];
+
+	(void)snprintf(podman, sizeof(podman), "podman --root %sstorage --runroot %srun", test_dir(),
+		       test_dir());
+	return podman;
+}
+
+/* A container of that podman, which serves its socket. */
+static pid_t start_elsewhere(void)
+{
+	pid_t service;
+
+	make_image();
+	must("tar -C %sroot -c . | %s import -q - localhost/hotleaf-test:2 >/dev/null", test_dir(),
+	     elsewhere());
+	/* It ends by itself if the test fails. */
+	must("%s run --quiet -d --name hl%d-far --label team=red localhost/hotleaf-test:2 /bin/busybox "
+	     "timeout "
+	     "170 /bin/sh -c '%s' >%sfar",
+	     elsewhere(), (int)getpid(), burn, test_dir());
+	service = start("%s system service --time=0 unix://%ssocket", elsewhere(), test_dir());
+	for (int i = 0; i < 200 && shell("test -S %ssocket", test_dir()); i++)
+		(void)usleep(100 * 1000);
+	must("test -S %ssocket", test_dir());
+	return service;
+}
+
+static void end_elsewhere(pid_t service)
+{
+	must("%s rm -f -t 0 hl%d-far >/dev/null", elsewhere(), (int)getpid());
+	if (service)
+		stop(service);
+}
+
+HL_TEST_TIMEOUT(described_by_a_socket_alone, 180)
+{
+	static const char by[] = "-F 199 -d 3 --by container,image,runtime,process";
+	pid_t service = start_elsewhere();
+	struct folded folded;
+	uint64_t far;
+
+	/* Nobody is asked unless that is wanted. */
+	folded = record("%s", by);
+	check_account(&folded);
+	CHECK_INT(sum_of_container(&folded, "far", ""), 0);
+	CHECK(sum_of(&folded, "^[0-9a-f]{12};\\[no image\\];podman;sh;") > 50);
+	folded_done(&folded);
+	must("! grep -q 'container runtimes' %sout.txt", test_dir());
+
+	folded = record("%s --container-socket %ssocket", by, test_dir());
+	check_account(&folded);
+	far = sum_of_container(&folded, "far", "localhost/hotleaf-test:2;podman;sh;");
+	CHECK(far > 50);
+	CHECK_INT(sum_of_container(&folded, "far", ""), far);
+	folded_done(&folded);
+	must("! grep -q 'container runtimes' %sout.txt", test_dir());
+
+	folded = record("-F 199 -d 3 --by container --where label.team=red --container-socket %ssocket",
+			test_dir());
+	check_account(&folded);
+	far = sum_of_container(&folded, "far", "");
+	CHECK(far > 50);
+	CHECK_INT(folded.total, far);
+	folded_done(&folded);
+
+	/* One that cannot be asked is told, and costs nothing but the name. */
+	stop(service);
+	folded = record("%s --container-socket %ssocket", by, test_dir());
+	check_account(&folded);
+	CHECK(sum_of(&folded, "^[0-9a-f]{12};\\[no image\\];podman;sh;") > 50);
+	folded_done(&folded);
+	must("tr -s ' \\n' '  ' <%sout.txt | grep -q \"questions to sockets of container runtimes that "
+	     "failed: 1, "
+	     "the first: cannot ask '%ssocket': Connection refused; cgroups of containers without an answer: "
+	     "[1-9]\"",
+	     test_dir(), test_dir());
+	end_elsewhere(0);
+}
+
+/* Its setting is as the option; and a container that had ended before its first sample was looked at has its name. */
+HL_TEST_TIMEOUT(an_agent_asks_a_socket, 180)
+{
+	pid_t service = start_elsewhere(), agent;
+	struct folded folded;
+	int status;
+
+	must("printf '[agent]\\nfrequency = 199\\ncontainer-socket = %ssocket\\n' >%shotleaf.conf",
+	     test_dir(), test_dir());
+	agent = start("%s agent -e cpu-clock --config %shotleaf.conf --store %sstore --window 2 --min-free 0 "
+		      "2>%ssaid",
+		      hotleaf(), test_dir(), test_dir(), test_dir());
+	(void)sleep(6);
+	must("%s run --quiet --rm --cidfile %sshort --name hl%d-short localhost/hotleaf-test:2 /bin/sh -c "
+	     "'i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done'",
+	     elsewhere(), test_dir(), (int)getpid());
+	(void)sleep(3);
+	CHECK(kill(agent, SIGTERM) == 0);
+	CHECK(waitpid(agent, &status, 0) == agent && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	CHECK_STR(output_of(NULL, "cat %ssaid", test_dir()), "");
+	end_elsewhere(service);
+	folded = report_on("--by container,image,runtime,process");
+	CHECK(sum_of_container(&folded, "far", "localhost/hotleaf-test:2;podman;sh;") > 50);
+	CHECK(sum_of_container(&folded, "short", "localhost/hotleaf-test:2;podman;sh;") > 5);
+	/* Neither had another name before. */
+	must("cd %s && cut -c 1-12 far short >ids && ! grep -F -f ids out.folded", test_dir());
+	folded_done(&folded);
+}
+
+HL_TEST(what_is_no_socket)
+{
+	static const char wrong[] = "--container-socket unix:///run/docker.sock";
+	int status;
+
+	CHECK(strstr(output_of(&status, "%s record -d 1 %s", hotleaf(), wrong), "begins with /"));
+	CHECK_INT(status, 2);
+	must("printf '\\n[agent]\\ncontainer-socket = docker.sock\\n' >%shotleaf.conf", test_dir());
+	CHECK(strstr(
+		output_of(&status, "%s agent --check-config --config %shotleaf.conf", hotleaf(), test_dir()),
+		"hotleaf.conf' line 3: \"docker.sock\" is no path of a socket"));
+	CHECK_INT(status, 2);
+}
+
 /* ---- layouts of others ----------------------------------------------------------------------------------- */
 
 /* A pod as the kubelet lays it out, run by runc with CRI's annotations. */

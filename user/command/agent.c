@@ -14,6 +14,7 @@ static const struct hl_option options[] = {
 	  .help = "what to count; without it the best that opens: cycles, as precise as can be, else "
 		  "cpu-clock" },
 	HL_SELECTION_ROWS(struct hl_agent_options, recording.where, recording.exclude),
+	HL_RECORDING_SOCKETS(struct hl_agent_options),
 	HL_RECORDING_SYNTAX(struct hl_agent_options),
 	HL_RECORDING_HOST(struct hl_agent_options),
 	HL_HEADING("What is kept"),

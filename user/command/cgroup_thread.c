@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -12,11 +13,15 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/nobody.h"
 #include "command/privileges.h"
+#include "process/cgroup.h"
 #include "process/cgroup_watch.h"
 
 struct hl_cgroup_thread {
-	pthread_t thread;
+	pthread_t thread, asker;
+	bool asks;
+	struct hl_cgroups *cgroups;
 	struct hl_cgroup_watch *watch;
 	int stop_fd;
 };
@@ -37,6 +42,31 @@ static void *run(void *ctx)
 	return NULL;
 }
 
+static void *ask(void *ctx)
+{
+	struct hl_cgroup_thread *t = ctx;
+	struct pollfd fds[2] = { { .fd = hl_cgroups_ask_fd(t->cgroups), .events = POLLIN },
+				 { .fd = t->stop_fd, .events = POLLIN } };
+	int wait_ms = -1;
+
+	/* Of this thread: a socket is open to whom its mode says. */
+	(void)hl_drop_capabilities();
+	while (poll(fds, 2, wait_ms) < 0 || !(fds[1].revents & POLLIN))
+		wait_ms = hl_cgroups_ask(t->cgroups);
+	return NULL;
+}
+
+/* Ends the threads that were started. */
+static void stop(struct hl_cgroup_thread *t)
+{
+	uint64_t one = 1;
+
+	(void)!write(t->stop_fd, &one, sizeof(one));
+	(void)pthread_join(t->thread, NULL);
+	if (t->asks)
+		(void)pthread_join(t->asker, NULL);
+}
+
 int hl_cgroup_thread_new(struct hl_cgroups *cgroups, int proc_fd, struct hl_cgroup_thread **ret,
 			 struct hl_err *err)
 {
@@ -44,9 +74,16 @@ int hl_cgroup_thread_new(struct hl_cgroups *cgroups, int proc_fd, struct hl_cgro
 	int code = ENOMEM;
 
 	if (t) {
+		t->cgroups = cgroups;
 		t->stop_fd = eventfd(0, EFD_CLOEXEC);
 		t->watch = t->stop_fd < 0 ? NULL : hl_cgroup_watch_new(cgroups, proc_fd);
 		code = t->watch ? pthread_create(&t->thread, NULL, run, t) : ENOMEM;
+	}
+	if (!code && hl_cgroups_ask_fd(cgroups) >= 0) {
+		code = pthread_create(&t->asker, NULL, ask, t);
+		t->asks = !code;
+		if (code)
+			stop(t);
 	}
 	if (!code) {
 		*ret = t;
@@ -62,12 +99,9 @@ int hl_cgroup_thread_new(struct hl_cgroups *cgroups, int proc_fd, struct hl_cgro
 
 void hl_cgroup_thread_free(struct hl_cgroup_thread *t)
 {
-	uint64_t one = 1;
-
 	if (!t)
 		return;
-	(void)!write(t->stop_fd, &one, sizeof(one));
-	(void)pthread_join(t->thread, NULL);
+	stop(t);
 	hl_cgroup_watch_free(t->watch);
 	hl_cleanup_close(&t->stop_fd);
 	free(t);

@@ -5,13 +5,16 @@
 struct hl_cgroups;
 struct hl_err;
 
-/* A thread that looks at cgroups when they are made, whatever the others wait for. */
+/*
+ * A thread that looks at cgroups when they are made, whatever the others wait for; and, where sockets of runtimes are
+ * used, one that asks there.
+ */
 struct hl_cgroup_thread;
 
 /* @cgroups and @proc_fd, an open /proc, stay the caller's. 0 or -errno. */
 int hl_cgroup_thread_new(struct hl_cgroups *cgroups, int proc_fd, struct hl_cgroup_thread **ret,
 			 struct hl_err *err);
-/* Stops it. Accepts NULL. */
+/* Stops them. Accepts NULL. */
 void hl_cgroup_thread_free(struct hl_cgroup_thread *thread);
 
 #endif

@@ -340,6 +340,14 @@ static void note_selection(struct hl_header *h, const struct hl_resolve_counts *
 	if (!cgroups)
 		return;
 	hl_cgroups_stats(cgroups, &stats);
+	if (stats.failures + stats.unanswered) {
+		(void)snprintf(h->sockets_note, sizeof(h->sockets_note),
+			       "questions to sockets of container runtimes that failed: %llu%s%s; cgroups of "
+			       "containers without an answer: %llu",
+			       (unsigned long long)stats.failures, stats.failures ? ", the first: " : "",
+			       stats.failure, (unsigned long long)stats.unanswered);
+		hl_header_note(h, h->sockets_note);
+	}
 	if (stats.refused + stats.labels_dropped + stats.dropped == 0)
 		return;
 	(void)snprintf(

@@ -22,7 +22,7 @@ struct hl_header {
 	char host[HL_HOST_NAME_SIZE], kernel[256], walk_note[400], room_note[200], moved_note[200];
 	char refused_note[400], missing_note[400], damaged_note[120], kernel_note[400], symd_note[300];
 	char lines_note[640], lines_missing_note[400], code_note[700], fetch_note[560];
-	char selection_note[160], containers_note[400], cache_note[160], far_note[120];
+	char selection_note[160], containers_note[400], sockets_note[400], cache_note[160], far_note[120];
 	char reach_note[400], roots_note[200];
 };
 

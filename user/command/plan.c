@@ -40,6 +40,8 @@ int hl_plan_check(const struct hl_agent_options *options, struct hl_err *err)
 		return hl_settings_blame(&options->settings, "event", HL_EXIT_USAGE, err);
 	if (hl_host_name_check(options->recording.host, err))
 		return hl_settings_blame(&options->settings, "host", HL_EXIT_USAGE, err);
+	if (hl_recording_check_sockets(&options->recording, err))
+		return hl_settings_blame(&options->settings, "container-socket", HL_EXIT_USAGE, err);
 	code = check_conditions(options, "where", err);
 	return code ? code : check_conditions(options, "exclude", err);
 }

@@ -22,6 +22,7 @@ static const char *const leaf_names[] = { "loop", "line", "insn", "function", NU
 static const struct hl_option options[] = {
 	HL_RECORDING_WHAT(struct record, "COMMAND"),
 	HL_RECORDING_WHO(struct record),
+	HL_RECORDING_SOCKETS(struct record),
 	HL_HEADING("What is written"),
 	{ "output", 'o', HL_STRINGS(struct record, outputs), .metavar = "FILE",
 	  .help = "format by extension: .html .svg .folded .txt .pb.gz .speedscope.json; - is stdout; may be "

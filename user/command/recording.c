@@ -21,6 +21,7 @@
 #include "command/privileges.h"
 #include "command/resolve.h"
 #include "command/selection.h"
+#include "process/container_socket.h"
 #include "process/debuginfod.h"
 #include "process/tree.h"
 #include "profile/profile.h"
@@ -198,6 +199,14 @@ struct hl_capture_options hl_recording_capture(const struct hl_recording_options
 	};
 }
 
+int hl_recording_check_sockets(const struct hl_recording_options *options, struct hl_err *err)
+{
+	for (size_t i = 0; i < options->container_sockets.n; i++)
+		if (hl_container_socket_check(options->container_sockets.items[i], err))
+			return HL_EXIT_USAGE;
+	return 0;
+}
+
 static int prepare(struct hl_recording *run, char **command, struct hl_err *err)
 {
 	const struct hl_recording_options *c = run->config;
@@ -206,6 +215,8 @@ static int prepare(struct hl_recording *run, char **command, struct hl_err *err)
 	const struct hl_symd_options names = { .memory_mb = c->symd_mb, .timeout_ms = HL_NAMES_MS };
 	int code = hl_host_name_check(c->host, err);
 
+	if (!code)
+		code = hl_recording_check_sockets(c, err);
 	if (!code)
 		code = hl_selection_new(&c->by, &c->where, &c->exclude, &run->selection, err);
 	if (!code && c->flat)
@@ -229,7 +240,7 @@ static int prepare(struct hl_recording *run, char **command, struct hl_err *err)
 		code = run->symd ? 0 : -ECHILD;
 	}
 	if (!code && (c->detailed || hl_selection_needs_proc(run->selection)))
-		code = hl_session_watch_identities(run->session, err);
+		code = hl_session_watch_identities(run->session, &c->container_sockets, err);
 	if (!code)
 		code = add_targets(run, err);
 	return code;

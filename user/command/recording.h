@@ -21,6 +21,7 @@ struct hl_recording_options {
 	bool all_cpus, call_graph, kernel_walk;
 	struct hl_numbers pids;
 	struct hl_words by, where, exclude; /* see command/selection.h */
+	struct hl_words container_sockets;  /* at which runtimes are asked */
 	bool flat;                          /* each key of @by has one frame */
 	uint64_t duration_ns, leave_out_ns;
 	uint32_t frequency, max_depth, map_samples, map_stacks, map_processes, unwind_mb, symd_mb, slow_us;
@@ -65,6 +66,10 @@ extern const char *const hl_recording_syntaxes[];
 	{ "call-graph", 'g', HL_FLAG(config, recording.call_graph),  \
 	  .help = "stacks, which are always recorded; accepted as perf's spelling" }
 #define HL_RECORDING_WHO(config) HL_SELECTION_ROWS(config, recording.where, recording.exclude)
+#define HL_RECORDING_SOCKETS(config)  \
+	{ "container-socket", 0, HL_STRINGS(config, recording.container_sockets), .metavar = "PATH",  \
+	  .help = "ask the runtime at the socket PATH, as /run/docker.sock, by Docker's API, for names, images and "  \
+		  "labels of containers that no file on disk describes; may be given several times" }
 #define HL_RECORDING_HOST(config)  \
 	{ "host", 0, HL_STRING(config, recording.host), .metavar = "NAME",  \
 	  .help = "what this host is called in results, in a container the node's name; without it the host's name" }
@@ -108,6 +113,9 @@ extern const char *const hl_recording_syntaxes[];
 	{ "slow-program", 0, HL_UINT(config, recording.slow_us), .max = 10000, .hidden = true,  \
 	  .metavar = "MICROSECONDS", .help = "time that the sampling program loses, for tests" }
 /* clang-format on */
+
+/* Whether each of their sockets can be one. 0 or HL_EXIT_USAGE. */
+int hl_recording_check_sockets(const struct hl_recording_options *options, struct hl_err *err);
 
 /* How long symd may take for one request. While one table is made, other files wait for theirs. */
 enum { HL_TABLES_MS = 10000, HL_NAMES_MS = 30000 };

@@ -189,7 +189,7 @@ static int load(struct hl_sampler *s, struct hl_err *err)
 	int code = hl_session_new(&capture, &tables, plan->cache, &s->session, err);
 
 	if (!code)
-		code = hl_session_watch_identities(s->session, err);
+		code = hl_session_watch_identities(s->session, &c->container_sockets, err);
 	if (code)
 		return code;
 	keeper.session = s->session;

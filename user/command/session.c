@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "cli/cli.h"
 #include "command/cgroup_thread.h"
 #include "command/moved_code.h"
 #include "command/opener.h"
@@ -137,11 +138,13 @@ void hl_session_free(struct hl_session *session)
 	free(session);
 }
 
-int hl_session_watch_identities(struct hl_session *session, struct hl_err *err)
+int hl_session_watch_identities(struct hl_session *session, const struct hl_words *sockets,
+				struct hl_err *err)
 {
 	session->cgroups = hl_cgroups_new(session->proc_fd, session->reach);
 	session->exes = hl_exes_new(session->proc_fd);
-	if (!session->cgroups || !session->exes)
+	if (!session->cgroups || !session->exes ||
+	    (sockets->n && hl_cgroups_use_sockets(session->cgroups, sockets->items, sockets->n)))
 		return hl_err_set(err, -ENOMEM, "no memory for cgroups");
 	return hl_cgroup_thread_new(session->cgroups, session->proc_fd, &session->cgroup_thread, err);
 }

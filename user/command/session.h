@@ -18,6 +18,7 @@ struct hl_moved_code;
 struct hl_reach;
 struct hl_symd_options;
 struct hl_symd_stats;
+struct hl_words;
 
 /*
  * A running capture with all that belongs to it: a thread of its own opens files the moment that they are
@@ -34,8 +35,12 @@ int hl_session_new(const struct hl_capture_options *options, const struct hl_sym
 		   struct hl_cache *cache, struct hl_session **ret, struct hl_err *err);
 void hl_session_free(struct hl_session *session);
 
-/* From now on cgroups, containers and executables are looked at as they appear. Before the start. 0 or -errno. */
-int hl_session_watch_identities(struct hl_session *session, struct hl_err *err);
+/*
+ * From now on cgroups, containers and executables are looked at as they appear. Before the start. Runtimes are asked at
+ * @sockets, if there are any, which live as long as the session. 0 or -errno.
+ */
+int hl_session_watch_identities(struct hl_session *session, const struct hl_words *sockets,
+				struct hl_err *err);
 /*
  * Opens what runs already and makes its tables, so that they are there when the first sample comes; the other thread
  * does. 0 or -errno. hl_session_is_prepared(): that is done, or has taken long enough.
