@@ -270,6 +270,14 @@ static bool stands_for(const struct samples *s, const struct day_window *sum, bo
 	return samples == sum->samples && samples > 0;
 }
 
+/* Whether none of its windows belongs to another piece than the others, if there are pieces. */
+static bool is_in_one_piece(const struct samples *s, const struct day_window *sum)
+{
+	return !s->asked->piece_ns ||
+	       (sum->start_ns >= s->asked->since_ns &&
+		piece_of(s, sum->start_ns) == piece_of(s, sum->start_ns + sum->length_ns - 1));
+}
+
 /* Reads the sums of @level where they stand for what is wanted. */
 static int read_sums(struct samples *s, int level, struct hl_err *err)
 {
@@ -284,7 +292,7 @@ static int read_sums(struct samples *s, int level, struct hl_err *err)
 		hl_query_give(sums, hl_int(level), hl_int(s->day->windows[0].start_ns), hl_int(INT64_MAX));
 	while (!code && (code = hl_query_step(sums, err)) == 1) {
 		code = day_reader_window_of(s->day, sums, &sum, err);
-		if (code || !stands_for(s, &sum, /* take= */ false))
+		if (code || !is_in_one_piece(s, &sum) || !stands_for(s, &sum, /* take= */ false))
 			continue;
 		code = s->asked->some ? read_some(s, &sum, err) : read_window(s, &sum, err);
 		(void)stands_for(s, &sum, /* take= */ true);
