@@ -160,11 +160,13 @@ static void make_mappings(const struct test *t)
 	if (base == MAP_FAILED)
 		fail(t, "no address space for the test mappings");
 	for (int i = 0; i < MAPPINGS; i++) {
-		char *at = base + (size_t)i * page;
+		char *at = base + (size_t)i * page, *made = at;
 
 		if (i % 5 == 4)
 			(void)munmap(at, page);
-		else if (i % 2 && mmap(at, page, PROT_READ | PROT_EXEC, flags | MAP_FIXED, -1, 0) != at)
+		else if (i % 2)
+			made = mmap(at, page, PROT_READ | PROT_EXEC, flags | MAP_FIXED, -1, 0);
+		if (made != at)
 			fail(t, "cannot make an executable mapping: %s", strerror(errno));
 	}
 }

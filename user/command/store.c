@@ -145,7 +145,7 @@ static int export(const struct store *c, char **files, struct hl_err *err)
 
 	if (!code && !c->output)
 		code = hl_usage(err, "\"hotleaf store export\" needs -o FILE");
-	if (!code && strcmp(c->output, "-") == 0)
+	else if (!code && strcmp(c->output, "-") == 0)
 		code = hl_usage(err,
 				"\"hotleaf store export\" writes a database, which needs a file: give -o "
 				"FILE");

@@ -317,13 +317,17 @@ static int add_window_notes(struct hl_summary *s, struct day_reader *day, struct
 /* Whose gaps those of a day are. */
 static uint32_t host_of_gaps(const struct hl_summary *s, const struct day_reader *day)
 {
+	const struct day_source *first = day->sources;
+
+	if (!first || !day->n_sources)
+		return HL_ANY_HOST;
 	for (size_t i = 1; i < day->n_sources; i++)
-		if (strcmp(day->sources[i].host, day->sources[0].host) != 0)
+		if (strcmp(first[i].host, first->host) != 0)
 			return HL_ANY_HOST;
-	for (size_t i = 0; day->n_sources && i < s->n_hosts; i++)
-		if (strcmp(s->hosts[i].name, day->sources[0].host) == 0)
+	for (size_t i = 0; i < s->n_hosts; i++)
+		if (strcmp(s->hosts[i].name, first->host) == 0)
 			return (uint32_t)i;
-	return day->n_sources ? MAX_HOSTS : HL_ANY_HOST;
+	return MAX_HOSTS;
 }
 
 /* How many of the samples of @gap were lost before @at, as if they had been lost evenly. */
