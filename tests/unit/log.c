@@ -2,8 +2,11 @@
 /* needs: base */
 #include "base/log.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -63,6 +66,27 @@ HL_TEST(stderr_gets_one_clean_line)
 	CHECK(dup2(saved, 2) == 2);
 	CHECK(pread(log, text, sizeof(text) - 1, 0) > 0);
 	CHECK_STR(text, "hotleaf: evil \\x1b[2J\\nname\n");
+}
+
+/* sd-daemon(3): the journal is told by its device and inode, and takes a level in front. */
+HL_TEST(the_journal_gets_levels)
+{
+	int log = memfd_create("log", 0), saved = dup(2);
+	char text[100] = "", stream[64];
+	struct stat st;
+
+	CHECK(log >= 0 && fstat(log, &st) == 0);
+	(void)snprintf(stream, sizeof(stream), "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	CHECK_INT(setenv("JOURNAL_STREAM", stream, 1), 0);
+	CHECK_STR(hl_log_prefix(HL_LOG_ERROR), ""); /* stderr is another */
+	CHECK(dup2(log, 2) == 2);
+	hl_log(HL_LOG_WARNING, "base", "late");
+	CHECK_STR(hl_log_prefix(HL_LOG_ERROR), "<3>");
+	CHECK(dup2(saved, 2) == 2);
+	CHECK(pread(log, text, sizeof(text) - 1, 0) > 0);
+	CHECK_STR(text, "<4>hotleaf: late\n");
+	CHECK_INT(setenv("JOURNAL_STREAM", "1", 1), 0);
+	CHECK_STR(hl_log_prefix(HL_LOG_ERROR), "");
 }
 
 HL_TEST(times_are_utc)

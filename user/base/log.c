@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "base/log.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -56,6 +58,27 @@ bool hl_log_wants(enum hl_log_level level, const char *area)
 	return level == HL_LOG_DEBUG && state.debug && is_listed(state.debug, area);
 }
 
+/* As systemd.exec(5) describes JOURNAL_STREAM: who redirects stderr does not change it. */
+static bool is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	uintmax_t device, inode;
+	struct stat st;
+
+	return stream && sscanf(stream, "%ju:%ju", &device, &inode) == 2 && fstat(STDERR_FILENO, &st) == 0 &&
+	       st.st_dev == device && st.st_ino == inode;
+}
+
+const char *hl_log_prefix(enum hl_log_level level)
+{
+	static const char *const prefixes[] = { [HL_LOG_ERROR] = "<3>",
+						[HL_LOG_WARNING] = "<4>",
+						[HL_LOG_INFO] = "<6>",
+						[HL_LOG_DEBUG] = "<7>" };
+
+	return is_journal() ? prefixes[level] : "";
+}
+
 static void print(enum hl_log_level level, const char *line)
 {
 	_cleanup_str_ struct hl_str s = { 0 };
@@ -64,6 +87,7 @@ static void print(enum hl_log_level level, const char *line)
 		state.sink(state.ctx, level, line);
 		return;
 	}
+	hl_str_adds(&s, hl_log_prefix(level));
 	hl_str_adds(&s, "hotleaf: ");
 	hl_str_add_clean(&s, line, strlen(line));
 	hl_str_addc(&s, '\n');

@@ -18,6 +18,12 @@ typedef void (*hl_log_sink_fn)(void *ctx, enum hl_log_level level, const char *l
 /* Prints up to @level and sends lines to @sink, NULL: stderr. Before the first thread starts. */
 void hl_log_setup(enum hl_log_level level, hl_log_sink_fn sink, void *ctx);
 
+/*
+ * What a line for stderr begins with: "", or, where that is systemd's journal, the level in the form that it
+ * understands (sd-daemon(3)), so that it can be asked for warnings alone. Static.
+ */
+const char *hl_log_prefix(enum hl_log_level level);
+
 /* True if a line of that level and area would be printed: for work that only logging needs. */
 bool hl_log_wants(enum hl_log_level level, const char *area);
 

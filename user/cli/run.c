@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "cli/parse.h"
 
 int hl_usage(struct hl_err *err, const char *fmt, ...)
@@ -113,10 +114,11 @@ int hl_cli_run(const struct hl_command *const *commands, int argc, char **argv)
 	if (r < 0)
 		r = HL_EXIT_FAILED;
 	if (r != 0 && err.text[0]) /* a fallback that worked may have left a sentence */
-		(void)fprintf(stderr, "hotleaf: %s\n", err.text);
+		(void)fprintf(stderr, "%shotleaf: %s\n", hl_log_prefix(HL_LOG_ERROR), err.text);
 	/* A report that did not reach its reader is no success, whatever the command thinks of its work. */
 	if ((fflush(stdout) != 0 || ferror(stdout)) && r == 0) {
-		(void)fprintf(stderr, "hotleaf: cannot write standard output: %s\n", strerror(errno));
+		(void)fprintf(stderr, "%shotleaf: cannot write standard output: %s\n",
+			      hl_log_prefix(HL_LOG_ERROR), strerror(errno));
 		r = HL_EXIT_FAILED;
 	}
 	return r;
