@@ -58,12 +58,15 @@ HL_TEST_TIMEOUT(a_file_and_a_socket, 90)
 	pid_t agent;
 	char options[300];
 
+	/* The folder of an exporter may be the exporter's own. */
+	must("mkdir %sothers && chown 65534 %sothers", test_dir(), test_dir());
 	(void)snprintf(options, sizeof(options),
-		       "-F 99 --metrics unix:%ssocket --metrics-file %shotleaf.prom", test_dir(), test_dir());
+		       "-F 99 --metrics unix:%ssocket --metrics-file %sothers/hotleaf.prom", test_dir(),
+		       test_dir());
 	agent = start_agent(options);
-	wait_until("grep -q '^hotleaf_windows_stored_total [1-9]' hotleaf.prom");
-	must("promtool check metrics <%shotleaf.prom", test_dir());
-	must("test \"$(stat -c %%a %shotleaf.prom)\" = 644", test_dir());
+	wait_until("grep -q '^hotleaf_windows_stored_total [1-9]' others/hotleaf.prom");
+	must("promtool check metrics <%sothers/hotleaf.prom", test_dir());
+	must("test \"$(stat -c %%a %sothers/hotleaf.prom)\" = 644", test_dir());
 	must("curl -sf --unix-socket %ssocket http://x/metrics | promtool check metrics", test_dir());
 	must("test \"$(curl -s -o /dev/null -w '%%{http_code}' --unix-socket %ssocket http://x/other)\" = "
 	     "404",

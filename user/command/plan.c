@@ -46,12 +46,27 @@ int hl_plan_check(const struct hl_agent_options *options, struct hl_err *err)
 	return code ? code : check_conditions(options, "exclude", err);
 }
 
+/* Whether that folder is another user's, or not there yet. */
+static bool is_others(const char *dir)
+{
+	struct stat st;
+
+	return stat(dir, &st) || st.st_uid != geteuid();
+}
+
+static bool is_in_others(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_free_ char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+
+	return !dir || is_others(dir);
+}
+
 /* Opens what the options name; @before may have the same store. */
 static int open_all(struct hl_plan *plan, const struct hl_plan *before, struct hl_err *err)
 {
 	const struct hl_agent_options *o = &plan->options;
 	struct hl_err why = { "" };
-	struct stat st;
 	int code = hl_plan_check(o, err);
 
 	if (code)
@@ -69,7 +84,7 @@ static int open_all(struct hl_plan *plan, const struct hl_plan *before, struct h
 		code = hl_store_open(o->store, &o->limits, &plan->store, err);
 	if (code)
 		return code;
-	plan->elsewhere = stat(o->store, &st) || st.st_uid != geteuid();
+	plan->elsewhere = is_others(o->store) || (o->metrics.file && is_in_others(o->metrics.file));
 	plan->names =
 		(struct hl_symd_options){ .memory_mb = o->recording.symd_mb, .timeout_ms = HL_NAMES_MS };
 	if (hl_recording_open_cache(&o->recording, &plan->cache, &why))

@@ -43,7 +43,7 @@ struct hl_plan {
 	struct hl_selection *selection;
 	struct hl_store *store;
 	struct hl_cache *cache; /* of unwind tables and names; NULL: none */
-	bool elsewhere;         /* the store is another user's */
+	bool elsewhere;         /* the store, or the folder of the metrics, is another user's */
 	struct hl_arena arena;  /* of the options, where they were read again */
 };
 
