@@ -122,7 +122,7 @@ fuzz: setup-tests ## every fuzzer of the parsers, for FUZZ=300 seconds each
 	$(Q)O=$(O) FUZZ=$(FUZZ) tests/run tests/fuzz/run
 check: setup-tests ## set up, build, run every test
 	$(Q)tests/check/all $(O)
-check-vm: $(O)/hotleaf $(BPF_TESTS:%=$(O)/%) $(WORKLOADS) ## on kernels 5.10, 6.1 and 6.12, emulated (VM=SUITE: on one)
+check-vm: $(O)/hotleaf $(BPF_TESTS:%=$(O)/%) $(WORKLOADS) ## on other kernels, and under systemd, emulated (VM=SUITE)
 	$(Q)tests/vm/run $(O) $(VM)
 programs: $(O)/hotleaf $(UNIT) $(KERNEL) $(WORKLOADS) $(O)/tests/page/make_page
 
@@ -135,10 +135,10 @@ run: setup ## set up, build, profile this host for ten seconds, name the files w
 	$(Q)tools/demo $(O)
 
 install: all ## into $(prefix)
-	$(INSTALL) -D -m 0755 $(O)/hotleaf $(DESTDIR)$(bindir)/hotleaf
+	$(INSTALL) -D -m 0755 -t $(DESTDIR)$(bindir) $(O)/hotleaf tools/hotleaf-mail
 	$(INSTALL) -D -m 0644 -t $(DESTDIR)$(mandir)/man8 tools/man/*.8
 	$(INSTALL) -D -m 0644 -t $(DESTDIR)$(mandir)/man5 tools/man/*.5
-uninstall: ; $(RM) $(DESTDIR)$(bindir)/hotleaf $(DESTDIR)$(mandir)/man[58]/hotleaf*.[58]
+uninstall: ; $(RM) $(addprefix $(DESTDIR),$(bindir)/hotleaf $(bindir)/hotleaf-mail $(mandir)/man[58]/hotleaf*.[58])
 format: ; clang-format -i $(shell git ls-files '*.c' '*.h')
 clean: ; $(RM) -r $(O)
 help:

@@ -8,7 +8,7 @@ import subprocess
 
 BUSYBOX = '/bin/busybox'
 TOOLS = ('sh', 'mount', 'cat', 'echo', 'grep', 'sed', 'awk', 'head', 'tail', 'mkdir', 'rm', 'sleep', 'sort',
-         'poweroff', 'uname', 'seq')
+         'poweroff', 'uname', 'seq', 'tar', 'switch_root')
 
 
 def libraries(program):
@@ -23,6 +23,19 @@ def copy(source, root, path):
     shutil.copy(source, target)
 
 
+def add_busybox(root):
+    copy(BUSYBOX, root, BUSYBOX)
+    for tool in TOOLS:
+        os.symlink('busybox', os.path.join(root, 'bin', tool))
+
+
+def pack(root):
+    """The bytes of an initramfs of the directory @root."""
+    names = subprocess.run(['find', '.', '-print0'], cwd=root, capture_output=True, check=True).stdout
+    return subprocess.run(['cpio', '-0', '-o', '-H', 'newc', '--quiet'], cwd=root, input=names,
+                          capture_output=True, check=True).stdout
+
+
 def build(directory, programs, scripts):
     """
     Makes directory/initramfs.gz. @programs, relative paths, stand under /hotleaf; so do @scripts, of which
@@ -32,20 +45,15 @@ def build(directory, programs, scripts):
     shutil.rmtree(root, ignore_errors=True)
     for name in ('proc', 'sys', 'dev', 'tmp', 'run', 'var/tmp'):
         os.makedirs(os.path.join(root, name))
-    copy(BUSYBOX, root, BUSYBOX)
-    for tool in TOOLS:
-        os.symlink('busybox', os.path.join(root, 'bin', tool))
+    add_busybox(root)
     for path in programs:
         copy(path, root, '/hotleaf/' + path)
         for library in libraries(path):
             copy(library, root, library)
     for path in scripts:
         copy(path, root, '/' + os.path.basename(path) if path.endswith('/init') else '/hotleaf/' + path)
-    names = subprocess.run(['find', '.', '-print0'], cwd=root, capture_output=True, check=True).stdout
-    archive = subprocess.run(['cpio', '-0', '-o', '-H', 'newc', '--quiet'], cwd=root, input=names,
-                             capture_output=True, check=True).stdout
     image = os.path.join(directory, 'initramfs.gz')
     with gzip.open(image, 'wb', compresslevel=1) as f:
-        f.write(archive)
+        f.write(pack(root))
     shutil.rmtree(root)
     return image
