@@ -532,7 +532,7 @@ HL_TEST(an_old_day_that_stays_is_told_once)
 	struct hl_store *store;
 	struct hl_err err = { "" };
 
-	stores_must("mkdir %s/2024-01-01.db && touch %s/2024-01-02.db", stores_dir(), stores_dir());
+	stores_must("cd %s && mkdir 2024-01-01.db && touch 2024-01-02.db 2024-02-27.db", stores_dir());
 	CHECK_INT(hl_store_open(stores_dir(), &limits, &store, &err), 0);
 	if (write_one(store, STORES_NOON, 1, &err))
 		FAIL("%s", err.text);
@@ -541,6 +541,38 @@ HL_TEST(an_old_day_that_stays_is_told_once)
 	CHECK_STR(hl_store_notice(store), "");
 	hl_store_close(store);
 	stores_must("cd %s && test -d 2024-01-01.db && ! test -e 2024-01-02.db && test -e 2024-02-28.db",
+		    stores_dir());
+}
+
+/* All days would be old by it. */
+HL_TEST(a_clock_that_jumps_ahead_removes_nothing)
+{
+	const struct hl_store_limits limits = { .max_age_ns = 3 * HL_DAY_NS };
+	uint64_t later = STORES_NOON + 1000 * HL_DAY_NS;
+	struct hl_store *store;
+	struct hl_err err = { "" };
+
+	stores_fill(stores_dir(), STORES_NOON - 4 * HL_DAY_NS, 1, 1);
+	stores_fill(stores_dir(), STORES_NOON - 3 * HL_DAY_NS, 1, 1);
+	for (int turn = 0; turn < 2; turn++) {
+		CHECK_INT(hl_store_open(stores_dir(), &limits, &store, &err), 0);
+		/* As it runs, and as it starts. */
+		for (unsigned int i = 0; i < 3; i++)
+			CHECK_INT(write_one(store, (turn ? STORES_NOON : later) + i * 10 * STORES_S, i, &err),
+				  0);
+		stores_must("cd %s && test -e 2024-02-25.db", stores_dir());
+		for (unsigned int i = 0; i < 3; i++)
+			CHECK_INT(write_one(store, (turn ? later : STORES_NOON) + i * 10 * STORES_S, i, &err),
+				  0);
+		stores_must("cd %s && test -e 2024-02-25.db", stores_dir());
+		hl_store_close(store);
+	}
+	/* One that goes on is believed. */
+	CHECK_INT(hl_store_open(stores_dir(), &limits, &store, &err), 0);
+	for (unsigned int i = 0; i < 3; i++)
+		CHECK_INT(write_one(store, STORES_NOON + i * HL_DAY_NS / 2, i, &err), 0);
+	hl_store_close(store);
+	stores_must("cd %s && ! test -e 2024-02-24.db && ! test -e 2024-02-25.db && test -e 2024-02-28.db",
 		    stores_dir());
 }
 

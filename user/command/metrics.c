@@ -396,6 +396,8 @@ static void tell_file(struct hl_metrics *m, const struct hl_str *text)
 		(void)chmod(m->file, 0644);
 	if (code && !m->file_failed)
 		hl_log(HL_LOG_WARNING, "metrics", "no metrics in a file until this is over: %s", err.text);
+	if (!code && m->file_failed)
+		hl_log(HL_LOG_WARNING, "metrics", "metrics are written to the file again");
 	m->file_failed = code != 0;
 }
 

@@ -23,6 +23,8 @@ enum { MAX_GAPS = 32 };
  * asks for the writer is in the way for a moment.
  */
 enum { LOCK_TRIES = 20, LOCK_WAIT_US = 50000 };
+/* So long a clock has to be far ahead before days are old by it. */
+#define DOUBT_NS UINT64_C(3600000000000)
 static const char lock_name[] = "lock";
 
 struct hl_store {
@@ -35,6 +37,8 @@ struct hl_store {
 	size_t n_gaps;
 	struct hl_err notice, told;
 	struct hl_err unremoved; /* why old days stay, as last noticed; "": they do not */
+	/* A time that was believed, and when, and since when the clock is far ahead of it; by the monotonic clock. */
+	uint64_t believed_ns, believed_at_ns, ahead_since_ns;
 };
 
 /* ---- the directory ------------------------------------------------------------------------------------- */
@@ -282,6 +286,45 @@ static int try_write(struct hl_store *store, uint32_t day,
 	return code;
 }
 
+/* The end of the last day of the store before @now_ns; without one, @now_ns. */
+static uint64_t last_end(const struct hl_store *store, uint64_t now_ns)
+{
+	_cleanup_free_ struct hl_day *days = NULL;
+	uint64_t end = 0;
+	size_t n = 0;
+
+	(void)hl_days_list(store->dir, &days, &n, NULL);
+	for (size_t i = 0; i < n; i++)
+		if (!days[i].aside && days[i].day <= now_ns / HL_DAY_NS)
+			end = (days[i].day + UINT64_C(1)) * HL_DAY_NS;
+	return end ? end : now_ns;
+}
+
+/*
+ * The time by which days are old: that of the window, but for a clock that has just jumped ahead by more than a
+ * day, for all history would go if it was an error.
+ */
+static uint64_t time_of_age(struct hl_store *store, uint64_t now_ns)
+{
+	uint64_t at = hl_monotonic_ns(), expected;
+
+	if (!store->believed_ns) {
+		store->believed_ns = last_end(store, now_ns);
+		store->believed_at_ns = at;
+	}
+	expected = store->believed_ns + (at - store->believed_at_ns);
+	if (now_ns > expected + HL_DAY_NS) {
+		if (!store->ahead_since_ns)
+			store->ahead_since_ns = at;
+		if (at - store->ahead_since_ns < DOUBT_NS)
+			return expected;
+	}
+	store->ahead_since_ns = 0;
+	store->believed_ns = now_ns;
+	store->believed_at_ns = at;
+	return now_ns;
+}
+
 /* Old days that cannot be removed are no reason to lose new windows; it is noticed once. */
 static void notice_unremoved(struct hl_store *store, int code, const struct hl_err *why)
 {
@@ -352,7 +395,7 @@ int hl_store_write(struct hl_store *store, const struct hl_profile_meta *meta, c
 
 	if (!err)
 		err = &local;
-	code = hl_days_prune(store->dir, &store->limits, meta->start_ns, &removed, err);
+	code = hl_days_prune(store->dir, &store->limits, time_of_age(store, meta->start_ns), &removed, err);
 	/* A store that is gone is made anew. */
 	if (code != -ENOSPC) {
 		notice_unremoved(store, code == -ENOENT ? 0 : code, err);
