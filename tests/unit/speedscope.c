@@ -99,6 +99,24 @@ HL_TEST(stacks_and_weights)
 	hl_profile_free(q);
 }
 
+/* That time is missing is said where there is room. */
+HL_TEST(missing_time_is_in_the_name)
+{
+	static const char *const notes[] = { "2 windows, 40 s missing: 12:00:00 to 12:00:40 (disabled)",
+					     "other" };
+	struct hl_profile *p = small("nanoseconds");
+	struct hl_profile_meta meta = *hl_profile_meta(p);
+	char *said;
+
+	meta.notes = notes;
+	meta.n_notes = 2;
+	hl_profile_set_meta(p, &meta);
+	said = checked(p);
+	CHECK(strstr(said, ", 0 noted, 2 windows, 40 s missing\n"));
+	free(said);
+	hl_profile_free(p);
+}
+
 HL_TEST(hostile_names)
 {
 	struct hl_profile *p = hl_profile_new();

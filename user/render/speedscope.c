@@ -111,6 +111,19 @@ static int write_head(const struct hl_profile *profile, const struct hl_render_o
 	return put(out, &head);
 }
 
+/* The first note of what a store holds: "3 windows, 5 s missing: when, and why"; the title says of which time. */
+static void add_missing(struct hl_str *name, const struct hl_profile_meta *meta)
+{
+	static const char missing[] = " s missing";
+	const char *at = meta->n_notes ? strstr(meta->notes[0], missing) : NULL;
+
+	if (!at)
+		return;
+	hl_str_adds(name, ", ");
+	hl_render_clean(name, meta->notes[0], (size_t)(at - meta->notes[0]) + strlen(missing),
+			HL_RENDER_NAME_MAX);
+}
+
 /* The format has no place for a header: what was measured and what is missing is said in the profile's name. */
 static int write_profile_head(const struct hl_profile *profile, bool time, FILE *out)
 {
@@ -124,6 +137,7 @@ static int write_profile_head(const struct hl_profile *profile, bool time, FILE 
 	hl_str_addf(&name, ", %" PRIu64 " samples, %" PRIu64 " lost, %" PRIu64 " cut, %" PRIu64 " noted",
 		    all->total, hl_render_lost(meta, HL_LOSS_LOST), hl_render_lost(meta, HL_LOSS_CUT),
 		    hl_render_lost(meta, HL_LOSS_NOTED));
+	add_missing(&name, meta);
 	hl_str_adds(&head, "\n]},\n\"profiles\":[{\"type\":\"sampled\",\"name\":");
 	hl_str_add_json(&head, name.data, name.failed ? 0 : name.len);
 	hl_str_addf(&head, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",\n\"samples\":[",
