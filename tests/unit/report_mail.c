@@ -414,3 +414,22 @@ HL_TEST(commands_can_be_pasted)
 	read_mail();
 	check_said("/store --exclude process=x\n");
 }
+
+/* What was taken and not kept is a share of all that was due, with it. */
+HL_TEST(what_was_not_stored_is_a_share_of_all)
+{
+	struct hl_store *to;
+
+	(void)snprintf(store, sizeof(store), "%s/store", stores_dir());
+	to = stores_open(store);
+	hl_store_gap(to, STORES_NOON + 3660 * STORES_S, STORES_NOON + 3900 * STORES_S, 35640,
+		     "no space left for the store");
+	for (unsigned int i = 0; i < 6; i++)
+		write_window(to, "host1", STORES_NOON + (3600 + i * 10) * STORES_S, 0xaa, 40, 300);
+	hl_store_close(to);
+	CHECK_INT(RUN(AT_13, "2024-02-28T13:05:00Z", "--mail"), 0);
+	read_mail();
+	check_said("lost: 35640 (75 %), with");
+	CHECK_INT(RUN(AT_13, "2024-02-28T13:05:00Z", "-f", "txt", "-o", "-"), 0);
+	check_said("35640 (75 %) not stored: ");
+}

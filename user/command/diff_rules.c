@@ -119,7 +119,7 @@ static bool too_much_is_lost(const struct hl_diff *diff, enum hl_side side, stru
 {
 	const struct hl_profile_meta *meta = hl_profile_meta(diff->side[side].profile);
 	uint64_t lost = hl_render_lost(meta, HL_LOSS_LOST);
-	uint64_t due = meta->expected > meta->seen ? meta->expected : meta->seen;
+	uint64_t due = hl_render_due(meta);
 
 	if (due < diff->side[side].samples + lost)
 		due = diff->side[side].samples + lost;

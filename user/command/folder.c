@@ -411,7 +411,7 @@ int hl_folder_note(struct hl_folder *folder, const char *path, const struct hl_p
 	r->noted = r->event && r->top;
 	r->samples = hl_profile_nodes(profile, &n)->total;
 	r->lost = hl_render_lost(meta, HL_LOSS_LOST);
-	r->due = meta->expected > meta->seen ? meta->expected : meta->seen;
+	r->due = hl_render_due(meta);
 	return r->noted ? 0 : no_memory(err);
 }
 

@@ -80,7 +80,7 @@ static bool is_incomplete(const struct hl_profile_meta *meta)
 static void judge_after(struct hl_mail_facts *f)
 {
 	const struct hl_profile_meta *meta = hl_profile_meta(f->after);
-	uint64_t due = meta->expected > meta->seen ? meta->expected : meta->seen;
+	uint64_t due = hl_render_due(meta);
 
 	f->incomplete = is_incomplete(meta);
 	f->lossy = (double)hl_render_lost(meta, HL_LOSS_LOST) > LOSSY * (double)due;

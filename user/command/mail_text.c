@@ -186,7 +186,7 @@ static void say_state(const struct hl_mail_facts *f, struct hl_str *out, struct 
 {
 	const struct hl_profile_meta *meta = hl_profile_meta(f->after);
 	uint64_t lost = hl_render_lost(meta, HL_LOSS_LOST);
-	uint64_t due = meta->expected > meta->seen ? meta->expected : meta->seen;
+	uint64_t due = hl_render_due(meta);
 	uint32_t n;
 
 	hl_str_adds(line, "busy      ");

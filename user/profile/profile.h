@@ -77,6 +77,9 @@ struct hl_node {
 	uint64_t self_weight, total_weight; /* sums of sample periods, in the profile's unit */
 };
 
+/* The loss of what was sampled in windows that could not be kept: what a profile expected and saw is without it. */
+#define HL_NOT_STORED "not stored"
+
 /* What a loss does to the picture. Values reach disk: never renumbered. */
 enum hl_loss_kind {
 	HL_LOSS_LOST = 0,  /* samples that are not shown; a share of those that were due */

@@ -74,7 +74,7 @@ static void say_side(struct hl_str *s, const struct hl_diff *diff, enum hl_side 
 	const struct hl_diff_side *side = &diff->side[which];
 	const struct hl_profile_meta *meta = hl_profile_meta(side->profile);
 	uint64_t lost = hl_render_lost(meta, HL_LOSS_LOST), cut = hl_render_lost(meta, HL_LOSS_CUT);
-	uint64_t due = meta->expected > meta->seen ? meta->expected : meta->seen;
+	uint64_t due = hl_render_due(meta);
 
 	hl_render_side_title(s, diff, which);
 	hl_str_addf(s, "; %" PRIu64 " samples", side->samples);

@@ -113,6 +113,16 @@ uint64_t hl_render_lost(const struct hl_profile_meta *meta, unsigned int kind)
 	return sum;
 }
 
+uint64_t hl_render_due(const struct hl_profile_meta *meta)
+{
+	uint64_t due = meta->expected > meta->seen ? meta->expected : meta->seen;
+
+	for (size_t i = 0; i < meta->n_losses; i++)
+		if (meta->losses[i].name && strcmp(meta->losses[i].name, HL_NOT_STORED) == 0)
+			due += meta->losses[i].count;
+	return due;
+}
+
 uint32_t hl_render_depth(const struct hl_profile *profile)
 {
 	uint32_t n, i, depth = 0;

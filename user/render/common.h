@@ -64,6 +64,8 @@ unsigned int hl_render_class(const struct hl_frame *frame);
 
 /* Samples of all losses of that kind (enum hl_loss_kind). */
 uint64_t hl_render_lost(const struct hl_profile_meta *meta, unsigned int kind);
+/* The samples that those that are lost are a share of: all that were due, in windows that were not stored as well. */
+uint64_t hl_render_due(const struct hl_profile_meta *meta);
 
 /* The depth of the deepest node. */
 uint32_t hl_render_depth(const struct hl_profile *profile);

@@ -169,7 +169,7 @@ static void say_all_losses(struct hl_str *out, struct hl_str *s, const struct hl
 			   size_t columns)
 {
 	const struct hl_profile_meta *meta = hl_profile_meta(profile);
-	uint64_t due = meta->expected > meta->seen ? meta->expected : meta->seen;
+	uint64_t due = hl_render_due(meta);
 	uint64_t shown; /* and those left out, if the losses are theirs too */
 	uint32_t n;
 

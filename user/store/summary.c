@@ -503,7 +503,7 @@ int hl_summary_finish(struct hl_summary *s, struct hl_profile *profile, struct h
 	int code = say_left_out(s, err);
 
 	if (s->not_stored &&
-	    add_loss(s, HL_LOSS_LOST, "not stored",
+	    add_loss(s, HL_LOSS_LOST, HL_NOT_STORED,
 		     "the agent could not write them: the list of what is missing says when and why",
 		     s->not_stored))
 		return no_memory(err);

@@ -23,10 +23,14 @@ const LOSS_KINDS = ['lost', 'stack cut', 'noted'];
 const sumOfLosses = (meta, kind) =>
   meta.losses.reduce((sum, loss) => sum + (loss.kind === kind ? loss.count : 0), 0);
 
+// Of windows that could not be kept, what was due and seen is not known.
+const notStored = (meta) =>
+  meta.losses.reduce((sum, loss) => sum + (loss.name === 'not stored' ? loss.count : 0), 0);
+
 // What a loss is a share of: of the samples that were due, or of those that are shown, and of those left out
 // if they were counted before that.
 const lossBase = (meta, kind, total) =>
-  kind === LOST ? Math.max(meta.expected, meta.seen) : total + meta.leftOut;
+  kind === LOST ? Math.max(meta.expected, meta.seen) + notStored(meta) : total + meta.leftOut;
 
 function sumText(meta, kind, total) {
   const sum = sumOfLosses(meta, kind);
