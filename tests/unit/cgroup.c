@@ -512,10 +512,13 @@ static void ask_early(bool gone)
 	a = inode_of("v2/docker/" A);
 	CHECK_INT(hl_cgroups_ask(cgroups), 0);
 	CHECK_INT(hl_cgroups_ask(cgroups), -1);
-	if (gone)
+	if (gone) {
 		sh("rm -r v2/docker/%s proc/10", A);
-	add_sample(&window, 10, HL_CGROUP_V2, a);
-	hl_cgroups_look(cgroups, &window, 0);
+		add_sample(&window, 10, HL_CGROUP_V2, a);
+		hl_cgroups_look(cgroups, &window, 0);
+	} else {
+		hl_cgroups_look_at(cgroups, 10);
+	}
 	CHECK_STR(hl_cgroups_get(cgroups, HL_CGROUP_V2, a)->path, "/docker/" A);
 	CHECK_STR(hl_cgroups_get(cgroups, HL_CGROUP_V2, a)->container->name, "web");
 	CHECK_INT(stats_of(cgroups).containers, 1);
