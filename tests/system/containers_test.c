@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* needs: tests/system/record */
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -96,9 +97,24 @@ static struct folded report_on(const char *options)
 {
 	char path[128];
 
-	must("%s report --store %sstore %s -o %sout.folded", hotleaf(), test_dir(), options, test_dir());
+	must("%s report --config none --store %sstore %s -o %sout.folded -o %sout.txt", hotleaf(), test_dir(),
+	     options, test_dir(), test_dir());
 	(void)snprintf(path, sizeof(path), "%sout.folded", test_dir());
 	return read_folded(path);
+}
+
+/* That the last output has a note that matches, a regular expression in printf's form; it may be wrapped. */
+static void check_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void check_note(const char *fmt, ...)
+{
+	char regex[512];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(regex, sizeof(regex), fmt, args);
+	va_end(args);
+	if (shell("tr -s ' \\n' '  ' <%sout.txt | grep -q \"%s\"", test_dir(), regex))
+		FAIL("no note '%s' in: %s", regex, output_of(NULL, "cat %sout.txt", test_dir()));
 }
 
 /* What an agent kept of containers is asked when they are gone, of hotleaf and of SQLite. */
@@ -275,11 +291,10 @@ HL_TEST_TIMEOUT(described_by_a_socket_alone, 180)
 	check_account(&folded);
 	CHECK(sum_of(&folded, "^[0-9a-f]{12};\\[no image\\];podman;sh;") > 50);
 	folded_done(&folded);
-	must("tr -s ' \\n' '  ' <%sout.txt | grep -q \"questions to sockets of container runtimes that "
-	     "failed: 1, "
-	     "the first: cannot ask '%ssocket': Connection refused; cgroups of containers without an answer: "
-	     "[1-9]\"",
-	     test_dir(), test_dir());
+	check_note("questions to sockets of container runtimes that failed: 1, the first: cannot ask "
+		   "'%ssocket': "
+		   "Connection refused; cgroups of containers without an answer: [1-9]",
+		   test_dir());
 	end_elsewhere(0);
 }
 
@@ -290,8 +305,10 @@ HL_TEST_TIMEOUT(an_agent_asks_a_socket, 180)
 	struct folded folded;
 	int status;
 
-	must("printf '[agent]\\nfrequency = 199\\ncontainer-socket = %ssocket\\n' >%shotleaf.conf",
-	     test_dir(), test_dir());
+	must("printf '[agent]\\nfrequency = 199\\ncontainer-socket = %snone\\ncontainer-socket = "
+	     "%ssocket\\n' "
+	     ">%shotleaf.conf",
+	     test_dir(), test_dir(), test_dir());
 	agent = start("%s agent -e cpu-clock --config %shotleaf.conf --store %sstore --window 2 --min-free 0 "
 		      "2>%ssaid",
 		      hotleaf(), test_dir(), test_dir(), test_dir());
@@ -309,6 +326,9 @@ HL_TEST_TIMEOUT(an_agent_asks_a_socket, 180)
 	CHECK(sum_of_container(&folded, "short", "localhost/hotleaf-test:2;podman;sh;") > 5);
 	/* Neither had another name before. */
 	must("cd %s && cut -c 1-12 far short >ids && ! grep -F -f ids out.folded", test_dir());
+	check_note("questions to sockets of container runtimes failed, or had to wait, the first: cannot ask "
+		   "'%snone': No such file or directory; of containers without an answer the id is shown",
+		   test_dir());
 	folded_done(&folded);
 }
 
@@ -373,10 +393,9 @@ static const char *unified(void)
 	return path;
 }
 
-/* Runs the load in a cgroup made by hand below @mount while a recording lasts. */
-static struct folded record_in(const char *mount, const char *cgroup, const char *options)
+/* Starts the load in a cgroup made by hand below @mount. */
+static pid_t enter(const char *mount, const char *cgroup)
 {
-	struct folded folded;
 	pid_t load;
 
 	if (geteuid() != 0)
@@ -384,11 +403,57 @@ static struct folded record_in(const char *mount, const char *cgroup, const char
 	must("mkdir -p '%s%s'", mount, cgroup);
 	load = start("%s 600", workload("load"));
 	must("echo %d >'%s%s/cgroup.procs'", (int)load, mount, cgroup);
-	folded = record("-F 199 -d 3 %s", options);
+	return load;
+}
+
+static void leave(const char *mount, const char *cgroup, pid_t load)
+{
 	stop(load);
-	check_account(&folded);
 	must("cd '%s' && rmdir -p '%s'", mount, cgroup + 1);
+}
+
+/* Runs it there while a recording lasts. */
+static struct folded record_in(const char *mount, const char *cgroup, const char *options)
+{
+	pid_t load = enter(mount, cgroup);
+	struct folded folded = record("-F 199 -d 3 %s", options);
+
+	leave(mount, cgroup, load);
+	check_account(&folded);
 	return folded;
+}
+
+/* A file that cannot be used is told, at once and by an agent. */
+HL_TEST_TIMEOUT(a_file_that_is_damaged, 120)
+{
+	static const char cgroup[] = "/hltest/kubepods/pod" UID "/" OTHER;
+	struct folded folded;
+	pid_t load, agent;
+	int status;
+
+	load = enter(unified(), cgroup);
+	must("mkdir -p /run/crun/" OTHER " && echo '{' >/run/crun/" OTHER "/config.json");
+	agent = start("%s agent --config none -F 199 -e cpu-clock --store %sstore --window 2 --min-free 0 "
+		      "2>%ssaid",
+		      hotleaf(), test_dir(), test_dir());
+	folded = record("-F 199 -d 5 --by container,process");
+	CHECK(kill(agent, SIGTERM) == 0);
+	CHECK(waitpid(agent, &status, 0) == agent && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	leave(unified(), cgroup, load);
+	must("rm -r /run/crun/" OTHER);
+	check_account(&folded);
+	CHECK(sum_of(&folded, "^000000000000;load;") > 50);
+	folded_done(&folded);
+	check_note(
+		"containers whose file could not be used: [1-9][0-9]*, the first: '/run/crun/%s/config.json' "
+		"is no JSON",
+		OTHER);
+	folded = report_on("--by container,process");
+	CHECK(sum_of(&folded, "^000000000000;load;") > 50);
+	folded_done(&folded);
+	check_note("files of some containers could not be used, the first: '/run/crun/%s/config.json' is no "
+		   "JSON",
+		   OTHER);
 }
 
 HL_TEST(unit_of_systemd)

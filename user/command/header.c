@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "command/kernel_names.h"
 #include "insn/insn.h"
-#include "process/cgroup.h"
 #include "sample/reason.h"
 #include "symd/client.h"
 #include "symd/client_cache.h"
@@ -324,40 +323,64 @@ static void note_cache(struct hl_header *h, struct hl_cache *cache)
 	hl_header_note(h, h->cache_note);
 }
 
-/* What --where and --exclude left out, and what is not known of containers. */
-static void note_selection(struct hl_header *h, const struct hl_resolve_counts *counts,
-			   struct hl_cgroups *cgroups)
+/* What --where and --exclude left out. */
+static void note_selection(struct hl_header *h, const struct hl_resolve_counts *counts)
 {
-	struct hl_cgroups_stats stats;
-
 	h->meta.filtered += counts->not_asked + counts->excluded;
-	if (counts->not_asked + counts->excluded) {
-		(void)snprintf(h->selection_note, sizeof(h->selection_note),
-			       "of the samples not asked for, --where left out %llu and --exclude %llu",
-			       (unsigned long long)counts->not_asked, (unsigned long long)counts->excluded);
-		hl_header_note(h, h->selection_note);
-	}
-	if (!cgroups)
+	if (counts->not_asked + counts->excluded == 0)
 		return;
-	hl_cgroups_stats(cgroups, &stats);
-	if (stats.failures + stats.unanswered) {
-		(void)snprintf(h->sockets_note, sizeof(h->sockets_note),
-			       "questions to sockets of container runtimes that failed: %llu%s%s; cgroups of "
-			       "containers without an answer: %llu",
-			       (unsigned long long)stats.failures, stats.failures ? ", the first: " : "",
-			       stats.failure, (unsigned long long)stats.unanswered);
-		hl_header_note(h, h->sockets_note);
+	(void)snprintf(h->selection_note, sizeof(h->selection_note),
+		       "of the samples not asked for, --where left out %llu and --exclude %llu",
+		       (unsigned long long)counts->not_asked, (unsigned long long)counts->excluded);
+	hl_header_note(h, h->selection_note);
+}
+
+/* What files did not tell of containers. */
+static void note_containers(struct hl_header *h, const struct hl_cgroups_stats *stats, bool of_many)
+{
+	if (of_many) {
+		(void)snprintf(h->containers_note, sizeof(h->containers_note),
+			       "files of some containers could not be used, the first: %s", stats->why);
+		if (stats->refused)
+			hl_header_note(h, h->containers_note);
+		if (stats->labels_dropped)
+			hl_header_note(h, "labels of some containers were left out, as there are too many or "
+					  "they are too long");
+		if (stats->dropped)
+			hl_header_note(h, "some look-ups of cgroups found no room");
+		return;
 	}
-	if (stats.refused + stats.labels_dropped + stats.dropped == 0)
+	if (stats->refused + stats->labels_dropped + stats->dropped == 0)
 		return;
 	(void)snprintf(
 		h->containers_note, sizeof(h->containers_note),
 		"containers whose file could not be used: %llu%s%s; labels left out, as there are too many "
 		"or they are too long: %llu; look-ups of cgroups without room: %llu",
-		(unsigned long long)stats.refused, stats.refused ? ", the first: " : "",
-		stats.refused ? stats.why : "", (unsigned long long)stats.labels_dropped,
-		(unsigned long long)stats.dropped);
+		(unsigned long long)stats->refused, stats->refused ? ", the first: " : "",
+		stats->refused ? stats->why : "", (unsigned long long)stats->labels_dropped,
+		(unsigned long long)stats->dropped);
 	hl_header_note(h, h->containers_note);
+}
+
+/* What runtimes did not. */
+static void note_sockets(struct hl_header *h, const struct hl_cgroups_stats *stats, bool of_many)
+{
+	const char *before = stats->failure[0] ? ", the first: " : "";
+
+	if (stats->failures + stats->unanswered == 0)
+		return;
+	if (of_many)
+		(void)snprintf(h->sockets_note, sizeof(h->sockets_note),
+			       "questions to sockets of container runtimes failed, or had to wait%s%s; of "
+			       "containers without an answer the id is shown",
+			       before, stats->failure);
+	else
+		(void)snprintf(h->sockets_note, sizeof(h->sockets_note),
+			       "questions to sockets of container runtimes that failed: %llu%s%s; cgroups of "
+			       "containers without an answer: %llu",
+			       (unsigned long long)stats->failures, before, stats->failure,
+			       (unsigned long long)stats->unanswered);
+	hl_header_note(h, h->sockets_note);
 }
 
 static void fill_host(struct hl_header *h, const char *given)
@@ -420,5 +443,7 @@ void hl_header_fill(struct hl_header *h, const struct hl_header_facts *facts)
 	note_cache(h, facts->cache);
 	if (!facts->of_many)
 		add_lines_notes(h, &facts->counts->lines);
-	note_selection(h, facts->counts, facts->session ? hl_session_cgroups(facts->session) : NULL);
+	note_selection(h, facts->counts);
+	note_containers(h, &facts->cgroups, facts->of_many);
+	note_sockets(h, &facts->cgroups, facts->of_many);
 }

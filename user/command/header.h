@@ -7,6 +7,7 @@
 #include "command/host_name.h"
 #include "command/resolve.h"
 #include "command/session.h"
+#include "process/cgroup.h"
 #include "process/reach.h"
 #include "profile/profile.h"
 
@@ -39,10 +40,11 @@ struct hl_header_facts {
 	struct hl_cache *cache;        /* NULL: none, or it is told of elsewhere */
 	struct hl_capture_stats stats; /* of this time only */
 	struct hl_session_times times;
-	struct hl_reach_stats reach; /* likewise */
-	uint64_t unrooted;           /* of hl_files_unrooted() */
-	const char *host;            /* as hl_host_name() */
-	uint64_t moved_refused;      /* of hl_session_moved_code(), in this time */
+	struct hl_reach_stats reach; /* likewise, as the next */
+	struct hl_cgroups_stats cgroups;
+	uint64_t unrooted;      /* of hl_files_unrooted() */
+	const char *host;       /* as hl_host_name() */
+	uint64_t moved_refused; /* of hl_session_moved_code(), in this time */
 	/* One of many windows: notes are sentences that stay the same from one to the next. */
 	bool of_many;
 };

@@ -59,6 +59,7 @@ struct hl_keeper {
 	uint64_t symd_cpu_ns;              /* counted so far, as the next */
 	uint64_t unrooted;
 	struct hl_reach_stats reach;
+	struct hl_cgroups_stats cgroups;
 	struct hl_rewriter rewriter;
 	struct hl_bodies *bodies; /* NULL: none are kept */
 	struct hl_err failure;    /* of the store, as last told; "": it works */
@@ -208,6 +209,21 @@ static struct hl_reach_stats reach_since(struct hl_keeper *k)
 	return since;
 }
 
+static struct hl_cgroups_stats cgroups_since(struct hl_keeper *k)
+{
+	struct hl_cgroups_stats now = { 0 }, since;
+
+	if (hl_session_cgroups(k->options.session))
+		hl_cgroups_stats(hl_session_cgroups(k->options.session), &now);
+	since = now;
+	since.refused -= k->cgroups.refused;
+	since.labels_dropped -= k->cgroups.labels_dropped;
+	since.dropped -= k->cgroups.dropped;
+	since.failures -= k->cgroups.failures;
+	k->cgroups = now;
+	return since;
+}
+
 static void fill_header(struct hl_keeper *k, const struct hl_kept *kept, struct hl_resolve_counts *counts,
 			struct hl_header *header)
 {
@@ -224,6 +240,7 @@ static void fill_header(struct hl_keeper *k, const struct hl_kept *kept, struct 
 		.names = k->symd,
 		.stats = kept->stats,
 		.reach = reach,
+		.cgroups = cgroups_since(k),
 		.unrooted = unrooted - k->unrooted,
 		.host = k->options.host,
 		.moved_refused = kept->moved_refused,

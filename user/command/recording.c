@@ -21,6 +21,7 @@
 #include "command/privileges.h"
 #include "command/resolve.h"
 #include "command/selection.h"
+#include "process/cgroup.h"
 #include "process/container_socket.h"
 #include "process/debuginfod.h"
 #include "process/tree.h"
@@ -353,6 +354,8 @@ static int build_profile(struct hl_recording *run, struct hl_err *err)
 		return code;
 	hl_capture_stats(hl_session_capture(run->session), &facts.stats);
 	hl_reach_stats(hl_session_reach(run->session), &facts.reach);
+	if (hl_session_cgroups(run->session))
+		hl_cgroups_stats(hl_session_cgroups(run->session), &facts.cgroups);
 	hl_header_fill(&run->header, &facts);
 	if (run->cache_note[0])
 		hl_header_note(&run->header, run->cache_note);
