@@ -41,6 +41,19 @@ void day_reader_done(struct day_reader *day)
 	*day = (struct day_reader){ 0 };
 }
 
+static struct hl_id identify(const struct day_source *s)
+{
+	const char *const texts[] = { s->host, s->kernel, s->version, s->decoders, s->event, s->unit };
+	struct {
+		struct hl_id texts[sizeof(texts) / sizeof(texts[0])];
+		uint64_t precise, frequency, cpus;
+	} whole = { .precise = s->precise, .frequency = s->frequency, .cpus = s->cpus };
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		whole.texts[i] = hl_id_of(texts[i], strlen(texts[i]));
+	return hl_id_of(&whole, sizeof(whole));
+}
+
 static int read_source(struct day_reader *day, const struct hl_query *query, struct hl_err *err)
 {
 	struct day_source *s;
@@ -66,6 +79,7 @@ static int read_source(struct day_reader *day, const struct hl_query *query, str
 	};
 	if (!s->host || !s->kernel || !s->version || !s->decoders || !s->event || !s->unit)
 		return hl_err_set(err, -ENOMEM, "no memory for the sources of a day");
+	s->identity = identify(s);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/str.h"
 #include "store/db.h"
 #include "store/rows.h"
@@ -19,6 +20,7 @@ struct day_source {
 	char *host, *kernel, *version, *decoders, *event, *unit;
 	bool precise;
 	uint32_t frequency, cpus;
+	struct hl_id identity; /* of all of it: equal ones are equal in any file */
 };
 
 /* A row of `windows`. */

@@ -3,44 +3,21 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "store/day_reader.h"
 
-enum { MAX_WINDOWS = 1 << 27, N_TEXTS = 6 };
+enum { MAX_WINDOWS = 1 << 27 };
 
-/* What of a window and its source does not depend on the file that it is in. */
-struct identity {
-	struct hl_id texts[N_TEXTS];
-	uint64_t precise, frequency, cpus;
-	uint64_t start_ns, length_ns, samples, weight, period;
-	uint64_t expected, seen, idle, filtered, busy_ns, programs_ns, process_ns;
-};
-
-static struct hl_id identify(const struct day_source *s, const struct day_window *w)
+/* What of a window does not depend on the file that it is in. */
+static struct hl_id identify(const struct day_source *source, const struct day_window *w)
 {
-	const char *const texts[N_TEXTS] = { s->host, s->kernel, s->version, s->decoders, s->event, s->unit };
-	struct identity identity = {
-		.precise = s->precise,
-		.frequency = s->frequency,
-		.cpus = s->cpus,
-		.start_ns = w->start_ns,
-		.length_ns = w->length_ns,
-		.samples = w->samples,
-		.weight = w->weight,
-		.period = w->period,
-		.expected = w->expected,
-		.seen = w->seen,
-		.idle = w->idle,
-		.filtered = w->filtered,
-		.busy_ns = w->busy_ns,
-		.programs_ns = w->programs_ns,
-		.process_ns = w->process_ns,
+	const uint64_t words[] = {
+		source->identity.lo, source->identity.hi, w->start_ns,    w->length_ns, w->samples,
+		w->weight,           w->period,           w->expected,    w->seen,      w->idle,
+		w->filtered,         w->busy_ns,          w->programs_ns, w->process_ns
 	};
 
-	for (int i = 0; i < N_TEXTS; i++)
-		identity.texts[i] = hl_id_of(texts[i], strlen(texts[i]));
-	return hl_id_of(&identity, sizeof(identity));
+	return hl_id_of(words, sizeof(words));
 }
 
 struct wanted {
