@@ -61,6 +61,9 @@ static void put_text(const char *path, const char *text)
 	put_file(path, text, strlen(text));
 }
 
+/* What it said of the last. */
+static char said[512];
+
 static struct hl_container *read_as(int fd, const char *path, int want)
 {
 	struct hl_container *container = NULL;
@@ -72,6 +75,7 @@ static struct hl_container *read_as(int fd, const char *path, int want)
 	CHECK_INT(hl_container_read(NULL, fd, &place, &container, &err), want);
 	CHECK(container);
 	CHECK_INT(err.text[0] != '\0', want != 0);
+	(void)snprintf(said, sizeof(said), "%s", err.text);
 	return container;
 }
 
@@ -303,6 +307,8 @@ HL_TEST(podman_by_its_sqlite_database)
 	put_text(paths[0], "damaged");
 	c = read_as(fd, "/machine.slice/libpod-" ID ".scope", -EBADMSG);
 	CHECK_STR(c->name, "4f4e7bd2cbd1");
+	CHECK_STR(said,
+		  "'/var/lib/containers/storage/db.sql' is damaged, or of a form that is not known here");
 	hl_container_free(c);
 	done_root(fd);
 }

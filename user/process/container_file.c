@@ -277,6 +277,16 @@ static int read_text(const struct place *place, const struct source *source, boo
 	return hl_read_file_at(AT_FDCWD, self, source->limit, ret, ret_len);
 }
 
+static int cannot_read(const char *path, int code, struct hl_err *err)
+{
+	if (code == -EBADMSG)
+		return hl_err_set(err, code, "'/%s' is damaged, or of a form that is not known here", path);
+	if (code == -EAGAIN)
+		return hl_err_set(err, code, "'/%s' was being written each time that it was to be read",
+				  path);
+	return hl_err_errno(err, code, "cannot read '/%s'", path);
+}
+
 /* Gives what @source says to @read. 1: it says nothing, or is not there. */
 static int read_with(const struct place *place, const struct source *source, bool pod,
 		     int (*read)(struct hl_container *container, json_object *file),
@@ -290,13 +300,13 @@ static int read_with(const struct place *place, const struct source *source, boo
 	if (code == -ENOENT || code == -ENOTDIR)
 		return 1;
 	if (code)
-		return hl_err_errno(err, code, "cannot read '/%s'", place->path);
+		return cannot_read(place->path, code, err);
 	file = parse(text, len);
 	if (!file)
 		return hl_err_set(err, -EBADMSG, "'/%s' is no JSON, or nested deeper than %d", place->path,
 				  DEPTH);
 	code = read(container, file);
-	return code && code != -ENOMEM ? hl_err_errno(err, code, "cannot use '/%s'", place->path) : code;
+	return code && code != -ENOMEM ? cannot_read(place->path, code, err) : code;
 }
 
 /* 1: it says nothing, or is not there. */
