@@ -565,12 +565,14 @@ HL_TEST(a_clock_that_jumps_ahead_removes_nothing)
 			CHECK_INT(write_one(store, (turn ? later : STORES_NOON) + i * 10 * STORES_S, i, &err),
 				  0);
 		stores_must("cd %s && test -e 2024-02-25.db", stores_dir());
+		CHECK(hl_store_doubts_clock(store));
 		hl_store_close(store);
 	}
 	/* One that goes on is believed. */
 	CHECK_INT(hl_store_open(stores_dir(), &limits, &store, &err), 0);
 	for (unsigned int i = 0; i < 3; i++)
 		CHECK_INT(write_one(store, STORES_NOON + i * HL_DAY_NS / 2, i, &err), 0);
+	CHECK(!hl_store_doubts_clock(store));
 	hl_store_close(store);
 	stores_must("cd %s && ! test -e 2024-02-24.db && ! test -e 2024-02-25.db && test -e 2024-02-28.db",
 		    stores_dir());

@@ -50,7 +50,7 @@ void hl_rewriter_look(struct hl_rewriter *r, const struct hl_store *store)
 
 	if (r->child)
 		reap(r);
-	if (r->child || (r->looked_ns && now_ns - r->looked_ns < EVERY_NS))
+	if (r->child || hl_store_doubts_clock(store) || (r->looked_ns && now_ns - r->looked_ns < EVERY_NS))
 		return;
 	r->looked_ns = now_ns;
 	if (!hl_store_rewrite_due(hl_store_dir(store), &limits, hl_realtime_ns()))

@@ -325,6 +325,11 @@ static uint64_t time_of_age(struct hl_store *store, uint64_t now_ns)
 	return now_ns;
 }
 
+bool hl_store_doubts_clock(const struct hl_store *store)
+{
+	return store->ahead_since_ns > 0;
+}
+
 /* Old days that cannot be removed are no reason to lose new windows; it is noticed once. */
 static void notice_unremoved(struct hl_store *store, int code, const struct hl_err *why)
 {

@@ -2,6 +2,7 @@
 #ifndef HL_STORE_STORE_H
 #define HL_STORE_STORE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
@@ -46,6 +47,8 @@ int hl_store_writer(const char *dir, struct hl_store_writer *ret);
 /* From the next window on, the limits are these. */
 void hl_store_limit(struct hl_store *store, const struct hl_store_limits *limits);
 struct hl_store_limits hl_store_limits(const struct hl_store *store);
+/* Whether the clock has just jumped ahead by more than a day: nothing is old by it for an hour. */
+bool hl_store_doubts_clock(const struct hl_store *store);
 /* Its directory, without symbolic links. */
 const char *hl_store_dir(const struct hl_store *store);
 
