@@ -410,6 +410,11 @@ HL_TEST(a_writer_is_seen_and_not_disturbed)
 	CHECK_INT(writer.pid, getpid());
 	/* The clock of files is one that ticks. */
 	CHECK(writer.since_ns + STORES_S > before && writer.since_ns <= hl_realtime_ns());
+	CHECK_INT(writer.window_s, 0);
+	hl_store_tell_window(store, 300 * STORES_S);
+	CHECK_INT(hl_store_writer(stores_dir(), &writer), 1);
+	CHECK_INT(writer.pid, getpid());
+	CHECK_INT(writer.window_s, 300);
 	hl_store_close(store);
 	CHECK_INT(hl_store_writer(stores_dir(), &writer), 0);
 	store = stores_open(stores_dir());

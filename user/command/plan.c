@@ -84,6 +84,8 @@ static int open_all(struct hl_plan *plan, const struct hl_plan *before, struct h
 		code = hl_store_open(o->store, &o->limits, &plan->store, err);
 	if (code)
 		return code;
+	if (!before || plan->store != before->store)
+		hl_store_tell_window(plan->store, o->window_ns);
 	plan->elsewhere = is_others(o->store) || (o->metrics.file && is_in_others(o->metrics.file));
 	plan->names =
 		(struct hl_symd_options){ .memory_mb = o->recording.symd_mb, .timeout_ms = HL_NAMES_MS };

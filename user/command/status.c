@@ -198,7 +198,8 @@ static void judge_losses(struct facts *f)
 
 static void judge(const struct status *c, struct facts *f)
 {
-	uint64_t patience_ns = 2 * (f->length_ns ? f->length_ns : c->window_ns) + GRACE_NS;
+	uint64_t window_ns = f->writer.window_s ? f->writer.window_s * HL_SECOND_NS : c->window_ns;
+	uint64_t patience_ns = 2 * (f->length_ns ? f->length_ns : window_ns) + GRACE_NS;
 
 	f->state = "ok";
 	if (access(c->disabled, F_OK) == 0) {

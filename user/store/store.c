@@ -31,6 +31,7 @@ struct hl_store {
 	char *dir; /* without symbolic links */
 	struct hl_store_limits limits;
 	int lock_fd;
+	uint64_t window_ns;     /* 0: nobody said */
 	struct day_writer *day; /* NULL: none is open */
 	uint32_t day_number;
 	struct hl_gap gaps[MAX_GAPS];
@@ -83,7 +84,17 @@ static int lock_alone(int fd)
 	return 0;
 }
 
-/* Who writes is told by the lock; its file says it to people. */
+static void fill_lock(const struct hl_store *store)
+{
+	char text[64];
+
+	(void)snprintf(text, sizeof(text), "%d\n%" PRIu64 "\n", (int)getpid(),
+		       store->window_ns / UINT64_C(1000000000));
+	(void)!ftruncate(store->lock_fd, 0);
+	(void)!pwrite(store->lock_fd, text, strlen(text), 0);
+}
+
+/* Who writes is told by the lock; its file says it to people, and how many seconds a window has. */
 static int take_lock(struct hl_store *store, struct hl_err *err)
 {
 	_cleanup_close_ int fd = open_lock(store->dir, O_RDWR | O_CREAT);
@@ -101,18 +112,22 @@ static int take_lock(struct hl_store *store, struct hl_err *err)
 		return hl_err_set(err, -EBUSY, "another hotleaf writes to the store '%s': process %s",
 				  store->dir, text[0] ? text : "unknown");
 	}
-	(void)snprintf(text, sizeof(text), "%d\n", (int)getpid());
-	(void)!ftruncate(fd, 0);
-	(void)!pwrite(fd, text, strlen(text), 0);
 	hl_cleanup_close(&store->lock_fd);
 	store->lock_fd = TAKE_FD(fd);
+	fill_lock(store);
 	return 0;
+}
+
+void hl_store_tell_window(struct hl_store *store, uint64_t window_ns)
+{
+	store->window_ns = window_ns;
+	fill_lock(store);
 }
 
 int hl_store_writer(const char *dir, struct hl_store_writer *ret)
 {
 	_cleanup_close_ int fd = open_lock(dir, O_RDONLY);
-	char text[24] = "";
+	char text[64] = "", *end;
 	struct stat st;
 
 	if (fd < 0)
@@ -122,7 +137,8 @@ int hl_store_writer(const char *dir, struct hl_store_writer *ret)
 	if (errno != EWOULDBLOCK || fstat(fd, &st))
 		return -errno;
 	(void)!read(fd, text, sizeof(text) - 1);
-	ret->pid = strtol(text, NULL, 10);
+	ret->pid = strtol(text, &end, 10);
+	ret->window_s = strtoul(end, NULL, 10);
 	ret->since_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
 	return 1;
 }

@@ -39,7 +39,11 @@ int hl_store_write(struct hl_store *store, const struct hl_profile_meta *meta, c
 struct hl_store_writer {
 	long pid;          /* as it numbers itself; 0: not known */
 	uint64_t since_ns; /* since the epoch */
+	uint64_t window_s; /* seconds of a window; 0: not known */
 };
+
+/* Tells others that windows are so long, who may find none yet. */
+void hl_store_tell_window(struct hl_store *store, uint64_t window_ns);
 
 /* Who writes to the store in @dir. 1: @ret does; 0: nobody; or -errno, if that cannot be told. */
 int hl_store_writer(const char *dir, struct hl_store_writer *ret);
