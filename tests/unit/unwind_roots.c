@@ -105,6 +105,27 @@ HL_TEST(a_number_that_is_the_address_of_no_function)
 	CHECK_STR(rows_of(&w, 0, 7), "0 rsp+8; 3 rsp+16; 6 rsp+8");
 }
 
+/* call leaf; ret: compilers do not align the stack for what they see needs no alignment. */
+HL_TEST(an_unaligned_call_within_the_file)
+{
+	static const char code[] = "\xe8\x1b\x00\x00\x00\xc3";
+	struct elfwriter w;
+
+	begin(&w, 0x400000, code, sizeof(code) - 1);
+	ew_put(&w, TEXT + AT + 0x20, "\xc3", 1);
+	put_word(&w, 0x400000, 0x400000 + TEXT + AT);
+	CHECK_STR(rows_of(&w, 0, 6), "0 rsp+8");
+	/* call *%rax; ret: what is not seen may need it, so this is the end of a function */
+	begin(&w, 0x400000, "\xff\xd0\xc3", 3);
+	put_word(&w, 0x400000, 0x400000 + TEXT + AT);
+	CHECK_STR(rows_of(&w, 0, 3), "nothing");
+	/* call leaf; ud2: it does not return, and nothing else proves it */
+	begin(&w, 0x400000, "\xe8\x1b\x00\x00\x00\x0f\x0b", 7);
+	ew_put(&w, TEXT + AT + 0x20, "\xc3", 1);
+	put_word(&w, 0x400000, 0x400000 + TEXT + AT);
+	CHECK_STR(rows_of(&w, 0, 5), "0 none");
+}
+
 HL_TEST(a_relocation)
 {
 	Elf64_Rela rela = { .r_offset = DATA, .r_addend = TEXT + AT };

@@ -126,7 +126,8 @@ static int try_function(struct hl_paths *p)
 	p->table_frame = 0;
 	p->parity = NO_PARITY;
 	p->has_two_tables = p->is_wrong = p->is_again = p->returns = false;
-	p->is_misaligned = p->is_lost = p->has_call = p->leaves = p->is_foreign = false;
+	p->is_misaligned = p->is_misaligned_within = p->is_lost = false;
+	p->has_call = p->leaves = p->is_foreign = false;
 	r = hl_paths_add_edge(p, (struct hl_paths_edge){ .to = p->begin,
 							 .origin = NO_ORIGIN,
 							 .parent = NO_ORIGIN,
@@ -157,9 +158,10 @@ static bool is_believed(const struct hl_paths *p)
 	if (p->is_wrong || p->is_again)
 		return false;
 	if (p->certainty == HL_GUESSED)
-		return p->returns && !p->is_lost && !p->is_misaligned;
+		return p->returns && !p->is_lost && !p->is_misaligned && !p->is_misaligned_within;
 	if (p->certainty == HL_POINTED)
-		return !p->is_lost && !p->is_misaligned && (p->returns || p->has_call || is_thunk(p));
+		return !p->is_lost && !p->is_misaligned &&
+		       (p->returns || (p->has_call && !p->is_misaligned_within) || is_thunk(p));
 	return true;
 }
 

@@ -230,7 +230,8 @@ static int jump(struct hl_paths *p, struct hl_paths_edge *e, const struct hl_fra
 
 /*
  * The ABI has the stack aligned to 16 bytes at every call, so where a function begins it is not. Code that
- * was taken for the rest of the one that called last gives itself away by its own first call.
+ * was taken for the rest of the one that called last gives itself away by its own first call. Compilers leave
+ * the stack as it is before a function of the same file that needs no alignment.
  */
 static int call(struct hl_paths *p, struct hl_paths_edge *e, const struct hl_frame *frame,
 		const struct hl_flow *flow)
@@ -240,7 +241,10 @@ static int call(struct hl_paths *p, struct hl_paths_edge *e, const struct hl_fra
 	int r;
 
 	p->has_call = true;
-	p->is_misaligned |= frame->has_depth && parity != 0;
+	if (frame->has_depth && parity != 0 && to != UINT32_MAX && !hl_paths_stretch(p, to)->is_foreign)
+		p->is_misaligned_within = true;
+	else if (frame->has_depth && parity != 0)
+		p->is_misaligned = true;
 	if (parity != NO_PARITY && e->parity != NO_PARITY && parity != e->parity && e->origin != NO_ORIGIN)
 		hl_paths_contradict(p, e->origin, NO_ORIGIN);
 	if (parity != NO_PARITY && parity == e->parity && e->origin != NO_ORIGIN)

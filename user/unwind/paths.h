@@ -85,7 +85,8 @@ struct hl_paths {
 	bool returns;            /* some path returns as it should */
 	bool leaves;             /* some path goes where it may return, for all that is known */
 	bool is_misaligned, is_lost, has_call, is_foreign;
-	uint8_t parity; /* depth at the last call seen, modulo 16 */
+	bool is_misaligned_within; /* at a call of a function of this file */
+	uint8_t parity;            /* depth at the last call seen, modulo 16 */
 };
 
 void hl_paths_done(struct hl_paths *paths);
