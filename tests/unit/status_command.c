@@ -135,7 +135,7 @@ HL_TEST(which_samples_were_lost)
 	check(dir, 1,
 	      "lossy: 2.0 % of the samples were lost (30 count map full, 10 count map busy); the last window",
 	      "1979 samples seen, 40 of them lost");
-	CHECK(strstr(said, "lost: 500 not delivered\n"));
+	CHECK(strstr(said, "besides: 500 not delivered\n"));
 	check_json(dir, 1,
 		   "\"reason\":\"2.0 % of the samples were lost (30 count map full, 10 count map busy)\"");
 	hl_batch_free(batch);

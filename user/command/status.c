@@ -233,7 +233,8 @@ static void add_windows(const struct facts *f, struct hl_str *out)
 
 		if (!loss)
 			continue;
-		hl_str_addf(out, "lost: %" PRIu64 " ", loss->count);
+		/* What was never taken stands apart from what was, and was lost then. */
+		hl_str_addf(out, "%s: %" PRIu64 " ", is_ours(loss) ? "lost" : "besides", loss->count);
 		add_clean(out, loss->name);
 		hl_str_addc(out, '\n');
 	}
