@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -57,6 +58,7 @@ static void look_at(struct hl_exes *exes, uint32_t id, pid_t pid)
 {
 	static const char deleted[] = " (deleted)";
 	char name[32], link[PATH_MAX];
+	struct stat st;
 	ssize_t n;
 
 	if (id < HL_FILE_FIRST || id >= HL_FILE_LIMIT || exes->paths[id] || exes->tries[id] == MAX_TRIES)
@@ -67,7 +69,8 @@ static void look_at(struct hl_exes *exes, uint32_t id, pid_t pid)
 	if (n <= 0)
 		return;
 	link[n] = '\0';
-	if (hl_ends_with(link, deleted))
+	/* A name that ends in the mark may really be called so. */
+	if (hl_ends_with(link, deleted) && (fstatat(exes->proc_fd, name, &st, 0) < 0 || st.st_nlink == 0))
 		link[n - (ssize_t)strlen(deleted)] = '\0';
 	exes->paths[id] = strdup(link);
 }
