@@ -116,7 +116,8 @@ int hl_listen(const char *address, bool anywhere, struct hl_err *err)
 	}
 	if (!anywhere && !is_loopback(&a))
 		return hl_err_set(err, -EINVAL,
-				  "'%s' is no loopback address: others could read there what runs here",
+				  "'%s' is no loopback address: others could read there what runs here; "
+				  "--metrics-anywhere allows it",
 				  address);
 	return listen_at(address, &a, len, err);
 }
