@@ -87,6 +87,9 @@ HL_TEST_TIMEOUT(settings_are_read_again, 120)
 	CHECK(kill(agent, SIGHUP) == 0);
 	wait_for_frequency("store", 37);
 	CHECK_STR(output_of(NULL, "cat %ssaid", test_dir()), "");
+	/* The time of its programs is known, though it may not ask for it any more. */
+	wait_until("sqlite3 -readonly store/*.db 'SELECT sum(programs) > 0 FROM windows w JOIN sources s "
+		   "ON w.source = s.id WHERE frequency = 37 AND level = 0' | grep -qx 1");
 
 	/* Mistakes leave all as it is: one of form, one that shows only when it is tried. */
 	write_settings("frequency = 41\\nwindw = 3\\n");

@@ -192,6 +192,11 @@ int hl_capture_add_target(struct hl_capture *capture, pid_t tgid, struct hl_err 
 	return code ? hl_err_errno(err, code, "cannot add process %d to the filter", (int)tgid) : 0;
 }
 
+int hl_capture_count_time(void)
+{
+	return bpf_enable_stats(BPF_STATS_RUN_TIME);
+}
+
 int hl_capture_start(struct hl_capture *capture, struct hl_err *err)
 {
 	int code;
@@ -199,8 +204,9 @@ int hl_capture_start(struct hl_capture *capture, struct hl_err *err)
 	/* A new epoch, and the next: what was only listed is not in use. */
 	capture->skel->data->epoch += 2;
 	capture->started_ns = hl_monotonic_ns();
-	/* Run times are counted only while this descriptor is open. Not having them is no failure. */
-	capture->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	/* Not having them is no failure. */
+	if (!capture->options.time_is_counted)
+		capture->stats_fd = hl_capture_count_time();
 	code = hl_cpus_update(capture, err);
 	capture->started = code == 0;
 	return code;
@@ -338,7 +344,7 @@ void hl_capture_stats(struct hl_capture *capture, struct hl_capture_stats *ret)
 		ret->expected = (uint64_t)hl_cpus_expected(capture);
 	if (!bpf_obj_get_info_by_fd(bpf_program__fd(capture->skel->progs.on_sample), &info, &size)) {
 		ret->program_ns = info.run_time_ns;
-		ret->program_ns_known = capture->stats_fd >= 0;
+		ret->program_ns_known = capture->options.time_is_counted || capture->stats_fd >= 0;
 	}
 	for (size_t i = 0; i < capture->n_events; i++)
 		ret->cpus += capture->events[i].fd >= 0;

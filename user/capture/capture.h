@@ -23,6 +23,7 @@ struct hl_capture_options {
 	unsigned int unwind_mb;     /* most memory of unwind tables, MiB, at most 1,024; 0: 128 */
 	bool only_targets;          /* sample only processes given by hl_capture_add_target() */
 	bool kernel_walk;           /* do not walk in the program: as where the self-test fails */
+	bool time_is_counted;       /* somebody holds hl_capture_count_time() */
 	unsigned int slow_us;       /* tests: time that the program loses in each run */
 };
 
@@ -33,6 +34,12 @@ enum hl_capture_walk {
 };
 
 struct hl_capture;
+
+/*
+ * Has the kernel count the time that programs take, of all of them, while the descriptor is open that it returns; or
+ * -errno. It needs CAP_SYS_ADMIN, so who drops that and makes captures later holds one for them; else each makes its own.
+ */
+int hl_capture_count_time(void);
 
 /*
  * Loads the programs and opens the events, disabled, on every CPU that is online, after the self-test. Owned

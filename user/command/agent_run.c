@@ -8,8 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "capture/capture.h"
 #include "command/metrics.h"
 #include "command/notify.h"
 #include "command/plan.h"
@@ -51,6 +53,7 @@ struct run {
 	sigset_t signals;
 	struct hl_metrics *metrics;
 	struct hl_graphs *graphs;
+	int time_fd;      /* that the first sampler may make, and no later one; -1: none may */
 	bool end, reload; /* was asked for */
 };
 
@@ -64,7 +67,7 @@ static void free_work(struct work *work, const struct work *kept)
 
 static int new_sampler(struct run *run, struct work *work, struct hl_err *err)
 {
-	return hl_sampler_new(work->plan, run->metrics, run->graphs, &work->sampler, err);
+	return hl_sampler_new(work->plan, run->metrics, run->graphs, run->time_fd >= 0, &work->sampler, err);
 }
 
 /* The metrics are told where the plan says from now on, or, if that fails, where they were. */
@@ -315,7 +318,9 @@ static int run_all(struct run *run, struct hl_err *err)
 
 int hl_agent_run(const struct hl_agent_options *options, struct hl_err *err)
 {
-	struct run run = { .metrics = hl_metrics_new(), .graphs = hl_graphs_new() };
+	struct run run = { .metrics = hl_metrics_new(),
+			   .graphs = hl_graphs_new(),
+			   .time_fd = hl_capture_count_time() };
 	int code;
 
 	(void)umask(027);
@@ -334,6 +339,7 @@ int hl_agent_run(const struct hl_agent_options *options, struct hl_err *err)
 	free_work(&run.now, NULL);
 	hl_metrics_free(run.metrics);
 	hl_graphs_free(run.graphs);
+	hl_cleanup_close(&run.time_fd);
 	hl_log_repeats();
 	return code;
 }

@@ -169,7 +169,7 @@ int hl_sampler_look(struct hl_sampler *s, struct hl_err *err)
 
 /* ---- begin and end ------------------------------------------------------------------------------------- */
 
-static int load(struct hl_sampler *s, struct hl_err *err)
+static int load(struct hl_sampler *s, bool time_is_counted, struct hl_err *err)
 {
 	const struct hl_plan *plan = s->plan;
 	const struct hl_recording_options *c = &plan->options.recording;
@@ -186,8 +186,10 @@ static int load(struct hl_sampler *s, struct hl_err *err)
 		.store = plan->store,
 		.metrics = s->metrics,
 	};
-	int code = hl_session_new(&capture, &tables, plan->cache, &s->session, err);
+	int code;
 
+	capture.time_is_counted = time_is_counted;
+	code = hl_session_new(&capture, &tables, plan->cache, &s->session, err);
 	if (!code)
 		code = hl_session_watch_identities(s->session, &c->container_sockets, err);
 	if (code)
@@ -200,7 +202,7 @@ static int load(struct hl_sampler *s, struct hl_err *err)
 }
 
 int hl_sampler_new(const struct hl_plan *plan, struct hl_metrics *metrics, struct hl_graphs *graphs,
-		   struct hl_sampler **ret, struct hl_err *err)
+		   bool time_is_counted, struct hl_sampler **ret, struct hl_err *err)
 {
 	struct hl_sampler *s = calloc(1, sizeof(*s));
 	int code;
@@ -210,7 +212,7 @@ int hl_sampler_new(const struct hl_plan *plan, struct hl_metrics *metrics, struc
 	s->plan = plan;
 	s->metrics = metrics;
 	s->graphs = graphs;
-	code = load(s, err);
+	code = load(s, time_is_counted, err);
 	if (code) {
 		hl_sampler_free(s);
 		return code;

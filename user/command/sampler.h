@@ -18,9 +18,12 @@ struct hl_plan;
  */
 struct hl_sampler;
 
-/* Loads all and begins to prepare. All that it is given must live longer. 0 or -errno. */
+/*
+ * Loads all and begins to prepare. All that it is given must live longer. @time_is_counted: as in struct
+ * hl_capture_options. 0 or -errno.
+ */
 int hl_sampler_new(const struct hl_plan *plan, struct hl_metrics *metrics, struct hl_graphs *graphs,
-		   struct hl_sampler **ret, struct hl_err *err);
+		   bool time_is_counted, struct hl_sampler **ret, struct hl_err *err);
 /* Waits until its windows are written, if any are. Accepts NULL. */
 void hl_sampler_free(struct hl_sampler *sampler);
 
