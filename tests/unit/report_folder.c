@@ -71,6 +71,15 @@ static size_t count_of(const char *text, const char *word)
 	return n;
 }
 
+HL_TEST(a_condition_that_nothing_meets)
+{
+	prepare();
+	CHECK_INT(REPORT(0, "--where", "process=nosuch"), 1);
+	CHECK(!exists("index.html") && !exists("latest.html"));
+	CHECK_INT(REPORT(0, "--exclude", "process=nosuch"), 0);
+	CHECK(exists("latest.html"));
+}
+
 HL_TEST(lists_reports_and_compares_with_the_one_before)
 {
 	const char *index;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "command/command.h"
 #include "command/mail.h"
@@ -83,6 +85,21 @@ static const struct hl_option options[] = {
 	  .metavar = "BYTES", .help = "likewise, of all their files; 200M" },
 };
 
+/* A page on nothing tells nobody that a condition is misspelt. */
+static int check_any(const struct hl_profile *profile, const struct hl_store_query *query, struct hl_err *err)
+{
+	const struct hl_profile_meta *meta = hl_profile_meta(profile);
+	char since[HL_TIME_SIZE], until[HL_TIME_SIZE];
+	uint32_t n;
+
+	if (!query->some || !meta->filtered || hl_profile_nodes(profile, &n)[0].total)
+		return 0;
+	return hl_err_set(
+		err, -ENODATA,
+		"none of the %" PRIu64 " samples from %s to %s is what --where and --exclude ask for",
+		meta->left_out, hl_time_text(meta->start_ns, since), hl_time_text(meta->end_ns, until));
+}
+
 static int report_to(struct hl_outputs *outputs, struct hl_reports *reports, const struct report *c,
 		     const struct hl_store_query *query, const struct hl_sort *sort, struct hl_err *err)
 {
@@ -94,6 +111,8 @@ static int report_to(struct hl_outputs *outputs, struct hl_reports *reports, con
 	const struct hl_profile_meta *meta;
 	int code = hl_stores_read(&c->stores, query, &reading, err);
 
+	if (!code)
+		code = check_any(hl_reading_profile(reading), query, err);
 	if (!code && hl_outputs_want_details(outputs)) {
 		hl_stored_select_labels(&labels, query->root_ctx);
 		code = hl_stores_read(&c->stores, &labels, &labelled, err);
