@@ -320,7 +320,7 @@ HL_TEST(wrong_usage)
 	CHECK(strstr(output_of(&status, "%s report --since -1h --until -2h", hotleaf()), "is not before"));
 	CHECK_INT(status, 2);
 	CHECK(strstr(output_of(&status, "%s report --store /nowhere", hotleaf()),
-		     "cannot open the store '/nowhere'"));
+		     "there is no store '/nowhere': `hotleaf agent` makes one"));
 	CHECK_INT(status, 1);
 }
 

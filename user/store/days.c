@@ -79,6 +79,15 @@ static int compare_days(const void *a, const void *b)
 	return x->aside != y->aside ? x->aside - y->aside : strcmp(x->name, y->name);
 }
 
+int hl_days_fail(const char *dir, int code, struct hl_err *err)
+{
+	if (code == -ENOENT)
+		return hl_err_set(err, code,
+				  "there is no store '%s': `hotleaf agent` makes one, --store says where",
+				  dir);
+	return hl_err_errno(err, code, "cannot open the store '%s'", dir);
+}
+
 int hl_days_list(const char *dir, struct hl_day **ret, size_t *ret_n, struct hl_err *err)
 {
 	_cleanup_closedir_ DIR *stream = opendir(dir);
@@ -87,7 +96,7 @@ int hl_days_list(const char *dir, struct hl_day **ret, size_t *ret_n, struct hl_
 	struct dirent *entry;
 
 	if (!stream)
-		return hl_err_errno(err, -errno, "cannot list the store '%s'", dir);
+		return hl_days_fail(dir, -errno, err);
 	while ((entry = readdir(stream))) {
 		if (hl_grow(&days, &cap, n + 1, sizeof(*days), HL_MOST_DAYS))
 			return hl_err_set(err, -ENOMEM, "no memory to list the store '%s'", dir);

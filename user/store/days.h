@@ -26,6 +26,8 @@ struct hl_day {
 	char name[64];  /* in the directory */
 };
 
+/* Says that the store in @dir cannot be opened for @code, a -errno. Returns that. */
+int hl_days_fail(const char *dir, int code, struct hl_err *err);
 /* The days of directory @dir, the oldest first, those set aside after the one of that day. 0 or -errno. */
 int hl_days_list(const char *dir, struct hl_day **ret, size_t *ret_n, struct hl_err *err);
 

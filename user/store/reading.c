@@ -220,7 +220,7 @@ static int add_store(struct hl_reading *reading, const char *dir, struct hl_err 
 	struct stat st;
 
 	if (stat(dir, &st))
-		return hl_err_errno(err, -errno, "cannot open the store '%s'", dir);
+		return hl_days_fail(dir, -errno, err);
 	for (size_t i = 0; i < reading->dirs.n; i++) {
 		place = &reading->dirs.items[i];
 		if (place->device == st.st_dev && place->inode == st.st_ino) {
@@ -246,7 +246,7 @@ int hl_reading_add(struct hl_reading *reading, const char *dir, struct hl_err *e
 	int code;
 
 	if (!real)
-		return hl_err_errno(err, -errno, "cannot open the store '%s'", dir);
+		return hl_days_fail(dir, -errno, err);
 	code = add_store(reading, real, err);
 	if (code)
 		return code < 0 ? code : 0;
