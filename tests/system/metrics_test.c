@@ -87,7 +87,7 @@ HL_TEST(only_loopback)
 	CHECK(strstr(output_of(&status, "%s agent --config none --store %sstore --metrics 0.0.0.0:19644",
 			       hotleaf(), test_dir()),
 		     "'0.0.0.0:19644' is no loopback address"));
-	CHECK_INT(status, 1);
+	CHECK_INT(status, 2);
 	CHECK(strstr(output_of(&status, "%s agent --config none --metrics-anywhere", hotleaf()),
 		     "needs option \"--metrics\" too"));
 	CHECK_INT(status, 2);

@@ -61,6 +61,12 @@ HL_TEST(mistakes_are_found_before_the_start)
 	CHECK_INT(status, 2);
 	if (!strstr(said, "hotleaf.conf' line 3: option \"--window\" must divide an hour"))
 		FAIL("%s", said);
+	must("printf 'metrics = 10.0.0.1:99\\n' >%shotleaf.conf", test_dir());
+	said = output_of(&status, "%s agent --check-config --config %shotleaf.conf", hotleaf(), test_dir());
+	CHECK_INT(status, 2);
+	if (!strstr(said, "hotleaf.conf' line 1: '10.0.0.1:99' is no loopback address"))
+		FAIL("%s", said);
+	must("printf 'frequency = 7\\n\\nwindow = 7\\n' >%shotleaf.conf", test_dir());
 	/* Not only by that option. */
 	said = output_of(&status, "%s agent --config %shotleaf.conf", hotleaf(), test_dir());
 	CHECK_INT(status, 2);

@@ -13,6 +13,7 @@
 #include "command/selection.h"
 #include "store/store.h"
 #include "symd/client_cache.h"
+#include "web/address.h"
 
 /* One option at a time, so that the one that is wrong is blamed. */
 static int check_conditions(const struct hl_agent_options *options, const char *name, struct hl_err *err)
@@ -42,6 +43,9 @@ int hl_plan_check(const struct hl_agent_options *options, struct hl_err *err)
 		return hl_settings_blame(&options->settings, "host", HL_EXIT_USAGE, err);
 	if (hl_recording_check_sockets(&options->recording, err))
 		return hl_settings_blame(&options->settings, "container-socket", HL_EXIT_USAGE, err);
+	if (options->metrics.address &&
+	    hl_listen_check(options->metrics.address, options->metrics.anywhere, err))
+		return hl_settings_blame(&options->settings, "metrics", HL_EXIT_USAGE, err);
 	code = check_conditions(options, "where", err);
 	return code ? code : check_conditions(options, "exclude", err);
 }

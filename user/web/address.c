@@ -96,28 +96,46 @@ static int listen_at(const char *text, const union any_address *a, socklen_t len
 	return TAKE_FD(fd);
 }
 
-int hl_listen(const char *address, bool anywhere, struct hl_err *err)
+static int parse(const char *address, bool anywhere, union any_address *ret, socklen_t *ret_len,
+		 struct hl_err *err)
 {
 	const char *path = hl_starts_with(address, "unix:") ? address + 5 : address;
-	union any_address a = { .local = { .sun_family = AF_UNIX } };
-	socklen_t len = sizeof(a.local);
 
+	*ret = (union any_address){ .local = { .sun_family = AF_UNIX } };
+	*ret_len = sizeof(ret->local);
 	if (path[0] == '/') {
-		if (strlen(path) >= sizeof(a.local.sun_path))
+		if (strlen(path) >= sizeof(ret->local.sun_path))
 			return hl_err_set(err, -EINVAL, "the path of the socket '%s' is too long", path);
-		memcpy(a.local.sun_path, path, strlen(path) + 1);
-	} else if (address[0] == '[' ? parse_v6(address, &a.v6) : parse_v4(address, &a.v4)) {
-		len = a.any.sa_family == AF_INET ? sizeof(a.v4) : sizeof(a.v6);
+		memcpy(ret->local.sun_path, path, strlen(path) + 1);
+	} else if (address[0] == '[' ? parse_v6(address, &ret->v6) : parse_v4(address, &ret->v4)) {
+		*ret_len = ret->any.sa_family == AF_INET ? sizeof(ret->v4) : sizeof(ret->v6);
 	} else {
 		return hl_err_set(
 			err, -EINVAL,
 			"\"%s\" is no address: give 127.0.0.1:PORT, [::1]:PORT or the path of a socket",
 			address);
 	}
-	if (!anywhere && !is_loopback(&a))
+	if (!anywhere && !is_loopback(ret))
 		return hl_err_set(err, -EINVAL,
 				  "'%s' is no loopback address: others could read there what runs here; "
 				  "--metrics-anywhere allows it",
 				  address);
-	return listen_at(address, &a, len, err);
+	return 0;
+}
+
+int hl_listen_check(const char *address, bool anywhere, struct hl_err *err)
+{
+	union any_address a;
+	socklen_t len;
+
+	return parse(address, anywhere, &a, &len, err);
+}
+
+int hl_listen(const char *address, bool anywhere, struct hl_err *err)
+{
+	union any_address a;
+	socklen_t len;
+	int code = parse(address, anywhere, &a, &len, err);
+
+	return code ? code : listen_at(address, &a, len, err);
 }

@@ -13,5 +13,7 @@
  * for what is no such address.
  */
 int hl_listen(const char *address, bool anywhere, struct hl_err *err);
+/* Whether @address is one, and may be: 0 or -EINVAL. Whether it is free is not asked. */
+int hl_listen_check(const char *address, bool anywhere, struct hl_err *err);
 
 #endif
