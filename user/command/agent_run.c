@@ -53,7 +53,8 @@ struct run {
 	sigset_t signals;
 	struct hl_metrics *metrics;
 	struct hl_graphs *graphs;
-	int time_fd;      /* that the first sampler may make, and no later one; -1: none may */
+	int time_fd;      /* that the kernel counts the time of programs; < 0: it does not */
+	bool was_on;      /* it has sampled, and dropped its privileges */
 	bool end, reload; /* was asked for */
 };
 
@@ -182,9 +183,25 @@ static void note_disabled(struct run *run)
 	run->off_ns = now_ns;
 }
 
+/*
+ * The first time this is allowed; then it is held over all changes. Only while it is disabled nothing of us shall be in
+ * the kernel, not even that.
+ */
+static void count_time(struct run *run)
+{
+	run->time_fd = hl_capture_count_time();
+	if (run->time_fd < 0 && run->was_on)
+		hl_log(HL_LOG_WARNING, "capture",
+		       "after it was disabled the CPU time of the kernel programs is not known until a "
+		       "restart");
+}
+
 static int switch_on(struct run *run, struct hl_err *err)
 {
-	int code = new_sampler(run, &run->now, err);
+	int code;
+
+	count_time(run);
+	code = new_sampler(run, &run->now, err);
 
 	if (!code)
 		code = hl_sampler_start(run->now.sampler, err);
@@ -198,6 +215,7 @@ static int switch_on(struct run *run, struct hl_err *err)
 		return code;
 	}
 	run->off_ns = 0;
+	run->was_on = true;
 	say_sampling(run, true);
 	return 0;
 }
@@ -213,6 +231,8 @@ static int stop_sampling(struct run *run, struct hl_err *err)
 
 static int switch_off(struct run *run, struct hl_err *err)
 {
+	hl_cleanup_close(&run->time_fd);
+	run->time_fd = -1;
 	run->off_ns = hl_realtime_ns();
 	if (run->next.plan) { /* once more, then, with no sampler to prepare */
 		free_work(&run->next, &run->now);
@@ -318,9 +338,7 @@ static int run_all(struct run *run, struct hl_err *err)
 
 int hl_agent_run(const struct hl_agent_options *options, struct hl_err *err)
 {
-	struct run run = { .metrics = hl_metrics_new(),
-			   .graphs = hl_graphs_new(),
-			   .time_fd = hl_capture_count_time() };
+	struct run run = { .metrics = hl_metrics_new(), .graphs = hl_graphs_new(), .time_fd = -1 };
 	int code;
 
 	(void)umask(027);
