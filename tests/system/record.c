@@ -376,6 +376,7 @@ void check_at_least(const char *what, uint64_t part, uint64_t whole, double leas
 
 	hl_binomial_bounds(whole, least, &low, &high);
 	if (whole == 0 || part < low)
-		FAIL("%s: %llu of %llu samples, should be %.2f %% at least", what, (unsigned long long)part,
-		     (unsigned long long)whole, least * 100);
+		FAIL("%s: %llu of %llu samples, should be %.2f %% at least; %s", what,
+		     (unsigned long long)part, (unsigned long long)whole, least * 100,
+		     output_of(NULL, "sed '/^top functions/,$d' %sout.txt", test_dir()));
 }

@@ -36,8 +36,9 @@ enum hl_capture_walk {
 struct hl_capture;
 
 /*
- * Has the kernel count the time that programs take, of all of them, while the descriptor is open that it returns; or
- * -errno. It needs CAP_SYS_ADMIN, so who drops that and makes captures later holds one for them; else each makes its own.
+ * Has the kernel count the time that programs take, of all of them, while the descriptor is open that it
+ * returns; or -errno. It needs CAP_SYS_ADMIN, so who drops that and makes captures later holds one for them;
+ * else each makes its own.
  */
 int hl_capture_count_time(void);
 

@@ -147,6 +147,15 @@ static int explain(const char *said)
 	return strstr(said, strerror(EFBIG)) ? HL_DEBUGINFOD_TOO_LARGE : HL_DEBUGINFOD_FAILED;
 }
 
+/* Nobody has to come there, too: an agent's cache around it may be closed. */
+static bool is_cache_usable(void)
+{
+	struct stat own, around;
+
+	return stat(HL_DEBUGINFOD_CACHE, &own) == 0 && S_ISDIR(own.st_mode) && own.st_uid == HL_NOBODY &&
+	       stat(HL_DEBUGINFOD_CACHE "/..", &around) == 0 && (around.st_mode & S_IXOTH);
+}
+
 void hl_debuginfod_child_run(const char *build_id)
 {
 	bool was_root = geteuid() == 0, has_cache;
@@ -156,7 +165,7 @@ void hl_debuginfod_child_run(const char *build_id)
 
 	if (fstat(HL_SPAWN_FD, &st) || !S_ISREG(st.st_mode))
 		_exit(HL_DEBUGINFOD_FAILED);
-	has_cache = stat(HL_DEBUGINFOD_CACHE, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == HL_NOBODY;
+	has_cache = is_cache_usable();
 	set_limits();
 	if (!lock_in(has_cache))
 		_exit(HL_DEBUGINFOD_HAS_RIGHTS);

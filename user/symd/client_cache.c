@@ -234,11 +234,11 @@ static void write_known(struct hl_cache *cache)
 /* Opens @dir so that nobody else can put an entry there. */
 static int open_own(const char *dir, int *ret, struct hl_err *err)
 {
+	bool is_new = mkdir(dir, 0700) == 0;
 	_cleanup_close_ int fd = -1;
 	struct stat st;
 
-	/* Others may pass through, to what is not ours in it, but not list it. */
-	if (mkdir(dir, 0711) < 0 && errno != EEXIST)
+	if (!is_new && errno != EEXIST)
 		return hl_err_errno(err, -errno, "cannot make the cache '%s'", dir);
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -247,6 +247,9 @@ static int open_own(const char *dir, int *ret, struct hl_err *err)
 		return hl_err_set(
 			err, -EPERM,
 			"others can write into the cache '%s': give it to this user alone (chmod 700)", dir);
+	/* Others may pass through, whatever the umask, to what is not ours in it, but not list it. */
+	if (is_new)
+		(void)fchmod(fd, 0711);
 	*ret = TAKE_FD(fd);
 	return 0;
 }
