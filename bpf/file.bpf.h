@@ -169,25 +169,25 @@ static __always_inline void send_file_event(struct scratch *s, struct hl_file *k
 /*
  * Asks user space whether the code in no file between @start and @end, of the process in scratch.moved_key, was
  * moved out of a file. Most such code is a runtime's, which maps more and more: so each process is looked at
- * ever more rarely, and few events are sent by all of them together.
+ * ever more rarely, and few events are sent by all of them together. True: it has answered, and is not asked now.
  */
-static __always_inline void send_moved_event(struct scratch *s, __u64 start, __u64 end)
+static __always_inline bool send_moved_event(struct scratch *s, __u64 start, __u64 end)
 {
 	__u32 now = bpf_ktime_get_boot_ns() >> 20 | 1;
 	struct hl_file_event *event;
 	struct hl_moved *looked;
 	__u64 ids;
 
-	if (moved_event && now - moved_event < MOVED_INTERVAL)
-		return;
 	s->moved_key.start = 0;
 	looked = bpf_map_lookup_elem(&moved_code, &s->moved_key);
 	if (looked && (__s32)(now - looked->next_event) < 0)
-		return;
+		return true;
+	if (moved_event && now - moved_event < MOVED_INTERVAL)
+		return false;
 	event = bpf_ringbuf_reserve(&file_events, sizeof(*event), 0);
 	if (!event) {
 		count_more(HL_COUNTER_EVENT_LOST, 1);
-		return;
+		return false;
 	}
 	moved_event = now;
 	ids = bpf_get_current_pid_tgid();
@@ -198,6 +198,7 @@ static __always_inline void send_moved_event(struct scratch *s, __u64 start, __u
 	event->tgid = ids >> 32;
 	event->tid = (__u32)ids;
 	bpf_ringbuf_submit(event, 0);
+	return false;
 }
 
 /*

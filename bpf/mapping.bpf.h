@@ -137,9 +137,9 @@ static __always_inline bool is_living(struct file *file, __u64 flags)
 
 /*
  * Makes scratch.found, code in no file, a mapping of the file that it was moved out of, if user space knows one.
- * What the process does to its copy later nobody can see: so it is code that may change.
+ * What the process does to its copy later nobody can see: so it is code that may change. False: that is not known yet.
  */
-static __always_inline void describe_moved(struct scratch *s)
+static __always_inline bool describe_moved(struct scratch *s)
 {
 	struct hl_moved *moved;
 
@@ -147,9 +147,10 @@ static __always_inline void describe_moved(struct scratch *s)
 	s->moved_key.start = s->found.start;
 	moved = bpf_map_lookup_elem(&moved_code, &s->moved_key);
 	if (!moved || moved->end != s->found.end)
-		send_moved_event(s, s->found.start, s->found.end);
-	else if (describe_file(s, moved->file, moved->offset - s->found.start))
+		return send_moved_event(s, s->found.start, s->found.end);
+	if (describe_file(s, moved->file, moved->offset - s->found.start))
 		s->found.is_living = true;
+	return true;
 }
 
 /* Fills scratch.found from the mapping structure in scratch.vma, which covers @address and is of this mm. */
@@ -176,10 +177,9 @@ static __always_inline bool describe_mapping(struct scratch *s, __u64 address)
 	if (is_generated(file, flags)) {
 		s->found.kind = MAPPING_RAW;
 		s->found.base = HL_FRAME_RAW;
-		if (start == (__u64)BPF_CORE_READ(mm, context.vdso))
-			describe_file(s, s->word == 4 ? HL_FILE_VDSO32 : HL_FILE_VDSO, -start);
-		else
-			describe_moved(s);
+		if (start != (__u64)BPF_CORE_READ(mm, context.vdso))
+			return describe_moved(s);
+		describe_file(s, s->word == 4 ? HL_FILE_VDSO32 : HL_FILE_VDSO, -start);
 		return true;
 	}
 	offset = BPF_CORE_READ(vma, vm_pgoff) << PAGE_SHIFT;
@@ -292,8 +292,8 @@ __noinline int find_mapping(__u64 address)
 	maple_find(s, address);
 	keep = describe_mapping(s, address);
 	s->found.stamp = caller_stamp(s);
-	/* A file that user space does not have yet stays out of the cache: its event may have to be repeated. */
-	if (keep || s->found.kind == MAPPING_RAW) {
+	/* What user space has not answered yet stays out of the cache: its event may have to be repeated. */
+	if (keep) {
 		s->cache[s->cache_next & (MAPPING_CACHE - 1)] = s->found;
 		s->cache_next++;
 	}
