@@ -68,7 +68,7 @@ HL_TEST_TIMEOUT(names_of_functions, 120)
 	char *lines[MOST];
 	struct folded folded;
 	size_t n;
-	uint64_t all;
+	uint64_t all, part;
 
 	n = split(strdup(output_of(NULL, "python3 tests/workload/hostile.py %s", test_dir())), lines);
 	CHECK(n > 30);
@@ -83,8 +83,10 @@ HL_TEST_TIMEOUT(names_of_functions, 120)
 		unsigned long start = strtoul(lines[i], &after, 16), size = strtoul(after, NULL, 16);
 
 		CHECK(size > 0);
-		check_share("one of the functions", sum_between(&folded, start, start + size), all,
-			    1.0 / (double)n);
+		/* They take turns in a fixed order, which the clock may fall in step with. */
+		part = sum_between(&folded, start, start + size);
+		check_at_least("one of the functions", part, all, 0.5 / (double)n);
+		check_at_least("the others", all - part, all, 1 - 2.0 / (double)n);
 	}
 	/* A function called main is not the main that calls it. */
 	CHECK(sum_of(&folded, ";main;call_one;main;[^;]+$") > 0);
