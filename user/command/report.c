@@ -92,7 +92,7 @@ static int check_any(const struct hl_profile *profile, const struct hl_store_que
 	char since[HL_TIME_SIZE], until[HL_TIME_SIZE];
 	uint32_t n;
 
-	if (!query->some || !meta->filtered || hl_profile_nodes(profile, &n)[0].total)
+	if (!query->some || !meta->left_out || hl_profile_nodes(profile, &n)[0].total)
 		return 0;
 	return hl_err_set(
 		err, -ENODATA,
