@@ -147,7 +147,6 @@ static int read_pieces(struct hl_series *s, const struct hl_words *stores, const
 	struct hl_store_query part = *query;
 	int code;
 
-	part.functions = true;
 	part.piece_ns = piece_ns;
 	if (!part.some)
 		part.root = NULL;
