@@ -144,11 +144,22 @@ static uint64_t total_of(const char *path)
 	return total;
 }
 
+/* What @from holds is in @to already, @want samples of it, in windows of another length. */
+static void check_nothing_is_added(uint64_t want)
+{
+	struct hl_transferred sum;
+
+	(void)export(0, INT64_MAX);
+	sum = import(0, INT64_MAX);
+	CHECK_INT(sum.windows, 0);
+	CHECK(sum.overlapping > 0);
+	CHECK_INT(total_of(to), want);
+}
+
 /* The nightly rewrite makes other windows of the same samples: what comes from before and after it counts once. */
 HL_TEST(rewritten_windows_are_not_added_to_those_they_were)
 {
 	const struct hl_store_limits minutes = { .windows_ns = 1 };
-	struct hl_transferred sum;
 	unsigned int rewritten;
 	uint64_t want;
 	struct hl_err err;
@@ -161,11 +172,7 @@ HL_TEST(rewritten_windows_are_not_added_to_those_they_were)
 		FAIL("%s", err.text);
 	CHECK_INT(rewritten, 2);
 	stores_must("rm %s", file);
-	(void)export(0, INT64_MAX);
-	sum = import(0, INT64_MAX);
-	CHECK_INT(sum.windows, 0);
-	CHECK(sum.overlapping > 0);
-	CHECK_INT(total_of(to), want);
+	check_nothing_is_added(want);
 	/* And the other way round. */
 	(void)snprintf(to, sizeof(to), "%s/other", stores_dir());
 	CHECK(import(0, INT64_MAX).windows > 0);
@@ -174,11 +181,7 @@ HL_TEST(rewritten_windows_are_not_added_to_those_they_were)
 	make_store();
 	(void)snprintf(to, sizeof(to), "%s/other", stores_dir());
 	stores_must("rm %s", file);
-	(void)export(0, INT64_MAX);
-	sum = import(0, INT64_MAX);
-	CHECK_INT(sum.windows, 0);
-	CHECK(sum.overlapping > 0);
-	CHECK_INT(total_of(to), want);
+	check_nothing_is_added(want);
 }
 
 /* Two windows far from each other are two days, and none between them. */

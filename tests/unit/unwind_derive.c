@@ -18,12 +18,24 @@
 
 enum { BIAS = 0x400000, TEXT = 0x401000, AT = 0x100, SECOND = 0x40 };
 
+/* Completes and opens the file; what its table says of @len bytes from @offset on, and in @ret the rest. */
+static const char *rows_at(struct elfwriter *w, uint64_t offset, size_t len, struct hl_unwind_result *ret)
+{
+	struct hl_elf *elf = ew_open(w);
+	const char *rows;
+
+	*ret = table_of(elf);
+	rows = table_text(ret, offset, len);
+	free(ret->bytes);
+	hl_elf_free(elf);
+	return rows;
+}
+
 /* What the table says of a function of @len bytes at the start of 64; another stands behind them. */
 static const char *text_of(const char *code, size_t len, unsigned int type)
 {
 	struct hl_unwind_result table;
 	struct elfwriter w;
-	struct hl_elf *elf;
 	unsigned int text;
 	const char *rows;
 
@@ -33,13 +45,9 @@ static const char *text_of(const char *code, size_t len, unsigned int type)
 	ew_put(&w, TEXT - BIAS + AT + SECOND, "\xc3", 1);
 	(void)ew_symbol(&w, EW_SYMTAB, "f", STB_GLOBAL, type, text, TEXT + AT, len);
 	(void)ew_symbol(&w, EW_SYMTAB, "g", STB_GLOBAL, STT_FUNC, text, TEXT + AT + SECOND, 1);
-	elf = ew_open(&w);
-	table = table_of(elf);
+	rows = rows_at(&w, TEXT - BIAS + AT, len, &table);
 	CHECK_INT(table.n_fdes, 0);
 	CHECK(table.derived > 0 && table.uncovered == 0x400 && table.left_out == 0);
-	rows = table_text(&table, TEXT - BIAS + AT, len);
-	free(table.bytes);
-	hl_elf_free(elf);
 	return rows;
 }
 #define ROWS(code)    text_of(code, sizeof(code) - 1, STT_FUNC)
@@ -149,20 +157,13 @@ static const char *rows_from(const char *code, size_t len, uint32_t from)
 {
 	struct hl_unwind_result table;
 	struct elfwriter w;
-	struct hl_elf *elf;
 	unsigned int text;
-	const char *rows;
 
 	ew_init(&w, true);
 	text = ew_code(&w, ".text", TEXT - BIAS, TEXT, 0x400);
 	ew_put(&w, TEXT - BIAS + from, code, len);
 	(void)ew_symbol(&w, EW_SYMTAB, "f", STB_GLOBAL, STT_FUNC, text, TEXT + AT, 0);
-	elf = ew_open(&w);
-	table = table_of(elf);
-	rows = table_text(&table, TEXT - BIAS + from, len);
-	free(table.bytes);
-	hl_elf_free(elf);
-	return rows;
+	return rows_at(&w, TEXT - BIAS + from, len, &table);
 }
 
 HL_TEST(a_function_that_never_returns)
