@@ -18,6 +18,11 @@
 #define EVENT_INTERVAL   96
 #define DROPPED_INTERVAL 9600
 #define MOVED_INTERVAL   48
+/*
+ * A mapping stays in the caches for an epoch, 4 s. So while a process is looked at again sooner than this, one of its
+ * code in no file is looked up each time: else it would be asked about an epoch late.
+ */
+#define MOVED_SOON       1200
 
 #define ID_TRIES 4
 
@@ -169,19 +174,21 @@ static __always_inline void send_file_event(struct scratch *s, struct hl_file *k
 /*
  * Asks user space whether the code in no file between @start and @end, of the process in scratch.moved_key, was
  * moved out of a file. Most such code is a runtime's, which maps more and more: so each process is looked at
- * ever more rarely, and few events are sent by all of them together. True: it has answered, and is not asked now.
+ * ever more rarely, and few events are sent by all of them together. True: it has answered, and is not asked soon.
  */
 static __always_inline bool send_moved_event(struct scratch *s, __u64 start, __u64 end)
 {
 	__u32 now = bpf_ktime_get_boot_ns() >> 20 | 1;
 	struct hl_file_event *event;
 	struct hl_moved *looked;
+	__s32 wait;
 	__u64 ids;
 
 	s->moved_key.start = 0;
 	looked = bpf_map_lookup_elem(&moved_code, &s->moved_key);
-	if (looked && (__s32)(now - looked->next_event) < 0)
-		return true;
+	wait = looked ? (__s32)(looked->next_event - now) : 0;
+	if (wait > 0)
+		return wait > MOVED_SOON;
 	if (moved_event && now - moved_event < MOVED_INTERVAL)
 		return false;
 	event = bpf_ringbuf_reserve(&file_events, sizeof(*event), 0);
