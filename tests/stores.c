@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "store/db.h"
+
 #include "harness.h"
 
 static char dir[64];
@@ -265,4 +267,32 @@ bool stores_same(const struct hl_profile *a, const struct hl_profile *b)
 		}
 	}
 	return true;
+}
+
+void stores_check_range(uint64_t since_s, uint64_t until_s, const char *change)
+{
+	uint64_t since_ns = STORES_NOON + since_s * STORES_S, until_ns = STORES_NOON + until_s * STORES_S;
+	struct hl_reading *before, *after;
+	struct hl_err err = { "" };
+	char path[128], copy[128];
+	struct hl_db *db;
+
+	(void)snprintf(path, sizeof(path), "%s/2024-02-28.db", stores_dir());
+	(void)snprintf(copy, sizeof(copy), "%s/copy", stores_dir());
+	before = stores_read(stores_dir(), since_ns, until_ns, &err);
+	CHECK(before);
+	stores_must("mkdir -p %s && cp %s %s", copy, path, copy);
+	(void)snprintf(path, sizeof(path), "%s/copy/2024-02-28.db", stores_dir());
+	CHECK_INT(hl_db_open(path, HL_DB_WRITE, &db, &err), 0);
+	if (hl_db_run(db, change, &err))
+		FAIL("%s", err.text);
+	hl_db_close(db);
+	after = stores_read(copy, since_ns, until_ns, &err);
+	if (!after)
+		FAIL("%s", err.text);
+	CHECK(stores_same(hl_reading_profile(before), hl_reading_profile(after)));
+	CHECK_INT(hl_profile_meta(hl_reading_profile(after))->n_notes,
+		  hl_profile_meta(hl_reading_profile(before))->n_notes);
+	hl_reading_free(before);
+	hl_reading_free(after);
 }

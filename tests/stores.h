@@ -35,5 +35,10 @@ bool stores_has_note(const struct hl_reading *reading, const char *text);
 uint64_t stores_total(const struct hl_reading *reading);
 /* Whether two finished profiles are the same in all that is shown. */
 bool stores_same(const struct hl_profile *a, const struct hl_profile *b);
+/*
+ * Reads a range of 2024-02-28, in seconds from noon on, as the day is and in a copy that @change, of SQL, was made
+ * in: the same must come out.
+ */
+void stores_check_range(uint64_t since_s, uint64_t until_s, const char *change);
 
 #endif

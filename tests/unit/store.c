@@ -500,35 +500,6 @@ HL_TEST(the_log_does_not_grow)
 	hl_store_close(store);
 }
 
-/* Reads the range with and without what @change takes away: the same must come out. */
-static void check_range(uint64_t since_s, uint64_t until_s, const char *change)
-{
-	struct hl_reading *before, *after;
-	struct hl_err err = { "" };
-	char path[128], copy[128];
-	struct hl_db *db;
-
-	(void)snprintf(path, sizeof(path), "%s/2024-02-28.db", stores_dir());
-	(void)snprintf(copy, sizeof(copy), "%s/copy", stores_dir());
-	before = stores_read(stores_dir(), STORES_NOON + since_s * STORES_S, STORES_NOON + until_s * STORES_S,
-			     &err);
-	CHECK(before);
-	stores_must("mkdir -p %s && cp %s %s", copy, path, copy);
-	(void)snprintf(path, sizeof(path), "%s/copy/2024-02-28.db", stores_dir());
-	CHECK_INT(hl_db_open(path, HL_DB_WRITE, &db, &err), 0);
-	if (hl_db_run(db, change, &err))
-		FAIL("%s", err.text);
-	hl_db_close(db);
-	after = stores_read(copy, STORES_NOON + since_s * STORES_S, STORES_NOON + until_s * STORES_S, &err);
-	if (!after)
-		FAIL("%s", err.text);
-	CHECK(stores_same(hl_reading_profile(before), hl_reading_profile(after)));
-	CHECK_INT(hl_profile_meta(hl_reading_profile(after))->n_notes,
-		  hl_profile_meta(hl_reading_profile(before))->n_notes);
-	hl_reading_free(before);
-	hl_reading_free(after);
-}
-
 HL_TEST_TIMEOUT(minutes_and_hours_are_sums, 120)
 {
 	static const char no_sums[] =
@@ -543,11 +514,11 @@ HL_TEST_TIMEOUT(minutes_and_hours_are_sums, 120)
 	/* From 11:59:30 to 13:05:00, with an agent that started anew in between. */
 	stores_fill(stores_dir(), STORES_NOON - 30 * STORES_S, 200, 1);
 	stores_fill(stores_dir(), STORES_NOON + 1970 * STORES_S, 193, 201);
-	check_range(0, 3900, no_sums);
-	check_range(70, 3700, no_sums);
-	check_range(0, 3600, hours_only);
-	check_range(60, 600, no_rows);
-	check_range(0, 3600, no_rows);
+	stores_check_range(0, 3900, no_sums);
+	stores_check_range(70, 3700, no_sums);
+	stores_check_range(0, 3600, hours_only);
+	stores_check_range(60, 600, no_rows);
+	stores_check_range(0, 3600, no_rows);
 }
 
 HL_TEST(a_late_window_is_not_lost)

@@ -105,7 +105,11 @@ HL_TEST_TIMEOUT(a_day_in_minutes_and_hours_is_the_same_day, 120)
 	after = read_day();
 	check_same(before, after);
 	hl_reading_free(after);
-	CHECK_INT(ask("SELECT count(*) FROM windows WHERE level = 1"), 0);
+	CHECK_INT(ask("SELECT sum(samples) = (SELECT sum(samples) FROM windows WHERE level = 0) FROM spans"),
+		  1);
+	CHECK_INT(ask("SELECT count(*) FROM spans WHERE level < 2"), 0);
+	CHECK_INT(ask("SELECT count(*) FROM windows WHERE level = 1"), 9);
+	CHECK_INT(ask("SELECT max(length) FROM windows WHERE level = 1"), (int64_t)(600 * STORES_S));
 	CHECK_INT(ask("SELECT count(*) FROM windows WHERE level = 2"), 2);
 	/* 84 minutes, of which three are cut by a gap or begin beside it. */
 	CHECK(ask("SELECT count(*) FROM windows WHERE level = 0") < 90);
@@ -130,6 +134,27 @@ HL_TEST_TIMEOUT(a_day_in_minutes_and_hours_is_the_same_day, 120)
 	rewrite(&hours, STORES_NOON + 14 * HOUR, 0);
 	hl_reading_free(before);
 	stores_must("cd %s && ! ls -A | grep -v '^2024-02-28.db$' | grep -v lock", stores_dir());
+}
+
+/* Rows that a sum of ten minutes stands for are not even looked at. */
+HL_TEST_TIMEOUT(an_hour_of_minutes_may_begin_anywhere, 120)
+{
+	static const char no_rows[] =
+		"DELETE FROM samples WHERE window IN (SELECT id FROM windows WHERE level = 0"
+		" AND start / 600000000000 IN (2848537, 2848538, 2848539, 2848540, 2848541))";
+	static const char no_hour[] =
+		"DELETE FROM samples WHERE window IN (SELECT id FROM windows WHERE level = 2);"
+		"DELETE FROM windows WHERE level = 2";
+
+	stores_fill(stores_dir(), STORES_NOON, 450, 1);
+	rewrite(&minutes, STORES_NOON + 13 * HOUR, 1);
+	CHECK_INT(ask("SELECT min(start / 600000000000) FROM windows"), 2848536);
+	stores_check_range(60, 3660, no_rows);
+	stores_check_range(570, 3630, no_rows);
+	stores_must("sqlite3 %s/2024-02-28.db \"%s\"", stores_dir(), no_hour);
+	CHECK_INT(ask("SELECT sum(samples) = (SELECT sum(samples) FROM windows WHERE level = 0) FROM spans"),
+		  1);
+	CHECK_INT(ask("SELECT count(*) FROM spans WHERE level = 0"), 0);
 }
 
 HL_TEST_TIMEOUT(a_kill_leaves_the_old_day_or_the_new, 300)

@@ -323,16 +323,14 @@ static int write_gaps(struct merge *m, struct hl_err *err)
 	return code;
 }
 
-/* So that long ranges are read fast: hours of a day of minutes, both of any other. */
-static int write_sums(struct merge *m, struct hl_err *err)
+/* To what the windows of the new day are summed. */
+static int write_span(struct merge *m, struct hl_err *err)
 {
-	int64_t span = (int64_t)m->span_ns;
-	int code = hl_db_number(m->to, "SELECT value FROM facts WHERE name = 'span'", &span, err);
+	char sql[80];
 
-	if (code || span >= (int64_t)HOUR_NS)
-		return code;
-	m->sums.hours_only = span > 0;
-	return day_sums_write(&m->sums, &m->put, INT64_MAX, &m->last_window, err);
+	(void)snprintf(sql, sizeof(sql), "INSERT INTO facts VALUES('span', %llu)",
+		       (unsigned long long)m->span_ns);
+	return m->span_ns ? hl_db_run(m->to, sql, err) : 0;
 }
 
 static int prepare(struct merge *m, struct hl_err *err)
@@ -403,13 +401,12 @@ static void done(struct merge *m)
 
 static int run(struct merge *m, struct hl_err *err)
 {
-	char fact[80];
-	int code = prepare(m, err);
+	int code = hl_db_run(m->to, "BEGIN IMMEDIATE", err);
 
-	(void)snprintf(fact, sizeof(fact), "INSERT INTO facts VALUES('span', %llu)",
-		       (unsigned long long)m->span_ns);
 	if (!code)
-		code = hl_db_run(m->to, "BEGIN IMMEDIATE", err);
+		code = write_span(m, err);
+	if (!code)
+		code = prepare(m, err);
 	if (!code)
 		code = write_windows(m, err);
 	if (!code)
@@ -417,9 +414,7 @@ static int run(struct merge *m, struct hl_err *err)
 	if (!code)
 		code = write_gaps(m, err);
 	if (!code)
-		code = write_sums(m, err);
-	if (!code && m->span_ns)
-		code = hl_db_run(m->to, fact, err);
+		code = day_sums_write(&m->sums, &m->put, INT64_MAX, &m->last_window, err);
 	if (!code)
 		code = hl_db_run(m->to, "COMMIT", err);
 	done(m);

@@ -5,9 +5,8 @@
 
 #include "store/row_sums.h"
 
-/* By level; windows of level 0 are as long as they are. */
-static const uint64_t lengths_ns[] = { 1, UINT64_C(60000000000), UINT64_C(3600000000000) };
-enum { N_LEVELS = sizeof(lengths_ns) / sizeof(lengths_ns[0]) };
+#define MINUTE_NS UINT64_C(60000000000)
+#define HOUR_NS   (60 * MINUTE_NS)
 
 /* Spans of a level, ?1, of its length, ?2, from ?3 to ?4, that have windows of level ?5 and no sum. */
 static const char lacking[] =
@@ -23,6 +22,18 @@ static const char totals[] =
 	" FROM windows w" OF_WINDOWS;
 static const char rows[] = "SELECT x.thread, x.node, x.count, coalesce(x.weight, x.count * w.period)"
 			   " FROM windows w JOIN samples x ON x.window = w.id" OF_WINDOWS;
+
+/* By what the windows of level 0 were summed to. */
+static int choose_levels(struct day_sums *s, struct hl_db *db, struct hl_err *err)
+{
+	int64_t span = 0;
+	int code = hl_db_number(db, "SELECT value FROM facts WHERE name = 'span'", &span, err);
+
+	s->length_ns[1] = span ? 10 * MINUTE_NS : MINUTE_NS;
+	s->length_ns[2] = HOUR_NS;
+	s->n_levels = (uint64_t)span < HOUR_NS ? DAY_LEVELS : 1;
+	return code;
+}
 
 int day_sums_init(struct day_sums *s, struct hl_db *db, struct hl_ids *ids, struct hl_err *err)
 {
@@ -41,6 +52,8 @@ int day_sums_init(struct day_sums *s, struct hl_db *db, struct hl_ids *ids, stru
 
 	*s = (struct day_sums){ 0 };
 	code = day_nameless_init(&s->nameless, db, ids, err);
+	if (!code)
+		code = choose_levels(s, db, err);
 	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]) && !code; i++)
 		code = hl_query_new(db, queries[i].sql, queries[i].query, err);
 	return code;
@@ -87,18 +100,12 @@ static void take_totals(const struct hl_query *q, struct stored_window *w)
 	w->process = hl_query_value(q, 9);
 }
 
-/* Of which level those are that are summed up. */
-static int level_below(const struct day_sums *s, int level)
-{
-	return s->hours_only ? 0 : level - 1;
-}
-
 /* Writes the sum @w, of which level, source, start and number are given. */
 static int write_sum(struct day_sums *s, struct day_put *put, struct stored_window *w, struct row_sums *sums,
 		     struct hl_err *err)
 {
-	const struct hl_value range[] = { hl_int(level_below(s, w->level)), hl_int(w->source),
-					  hl_int(w->start_ns), hl_int(w->start_ns + lengths_ns[w->level]) };
+	const struct hl_value range[] = { hl_int(w->level - 1), hl_int(w->source), hl_int(w->start_ns),
+					  hl_int(w->start_ns + s->length_ns[w->level]) };
 	int code;
 
 	row_sums_clear(sums);
@@ -113,7 +120,7 @@ static int write_sum(struct day_sums *s, struct day_put *put, struct stored_wind
 	hl_query_reset(s->rows);
 	if (code)
 		return code;
-	w->length_ns = lengths_ns[w->level];
+	w->length_ns = s->length_ns[w->level];
 	w->n_rows = stored_rows_sum(sums->rows, sums->n);
 	w->rows = sums->rows;
 	return day_put_window(put, w, err);
@@ -126,8 +133,8 @@ static int write_level(struct day_sums *s, struct day_put *put, int level, uint6
 	struct row_sums sums = { 0 };
 	int code;
 
-	hl_query_give(s->lacking, hl_int(level), hl_int(lengths_ns[level]), hl_int(s->done_ns[level]),
-		      hl_int(until_ns), hl_int(level_below(s, level)));
+	hl_query_give(s->lacking, hl_int(level), hl_int(s->length_ns[level]), hl_int(s->done_ns[level]),
+		      hl_int(until_ns), hl_int(level - 1));
 	while ((code = hl_query_step(s->lacking, err)) == 1) {
 		struct stored_window w = { .id = *last_window + 1,
 					   .level = level,
@@ -149,8 +156,8 @@ int day_sums_write(struct day_sums *s, struct day_put *put, uint64_t now_ns, int
 {
 	int code = 0;
 
-	for (int level = s->hours_only ? 2 : 1; level < N_LEVELS && !code; level++) {
-		uint64_t until_ns = now_ns / lengths_ns[level] * lengths_ns[level];
+	for (int level = 1; level < s->n_levels && !code; level++) {
+		uint64_t until_ns = now_ns / s->length_ns[level] * s->length_ns[level];
 
 		if (until_ns <= s->done_ns[level])
 			continue;
@@ -165,8 +172,8 @@ int day_sums_drop(struct day_sums *s, uint32_t source, uint64_t start_ns, struct
 {
 	int code = 0;
 
-	for (int level = 1; level < N_LEVELS && !code; level++) {
-		uint64_t start = start_ns / lengths_ns[level] * lengths_ns[level];
+	for (int level = 1; level < s->n_levels && !code; level++) {
+		uint64_t start = start_ns / s->length_ns[level] * s->length_ns[level];
 
 		if (s->done_ns[level] > start)
 			s->done_ns[level] = start;

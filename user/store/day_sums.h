@@ -2,24 +2,27 @@
 #ifndef HL_STORE_DAY_SUMS_H
 #define HL_STORE_DAY_SUMS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
 #include "store/day_nameless.h"
 #include "store/day_put.h"
 
+enum { DAY_LEVELS = 3 };
+
 /*
  * The windows of levels 1 and 2 of a day, in which those of level 0 stand summed for each source, minute by
- * minute and hour by hour, without pids, so that long ranges are read fast. A sum is there whole and right, or
- * not at all.
+ * minute and hour by hour, without pids, so that long ranges are read fast. Where those of level 0 are minutes
+ * already, level 1 has ten of them; where they are hours, there are no sums. A sum is there whole and right, or not
+ * at all.
  */
 struct day_sums {
-	bool hours_only; /* set by the caller: windows are minutes already */
+	uint64_t length_ns[DAY_LEVELS]; /* of a sum, by level */
+	int n_levels;
 	struct day_nameless nameless;
 	struct hl_query *lacking, *totals, *rows, *wrong, *drop_samples, *drop_window;
 	/* By level: all that lie before are there. */
-	uint64_t done_ns[3];
+	uint64_t done_ns[DAY_LEVELS];
 };
 
 /*

@@ -127,12 +127,11 @@ static const char body_tables[] =
 	" LEFT JOIN binaries b ON b.id = g.binary LEFT JOIN codes c ON c.id = t.code;";
 
 #define TIME_OF(column) "strftime('%Y-%m-%dT%H:%M:%SZ', " column " / 1000000000, 'unixepoch')"
-/* The minute or the hour, by its length, that window w lies in is summed. */
-#define IN_SUM(level, length)  \
+/* There is a sum of that level in which window w is. */
+#define IN_SUM(level)  \
 	"EXISTS (SELECT 1 FROM windows AS v WHERE v.level = " level " AND v.source = w.source"  \
-	" AND v.start = w.start / " length " * " length ")"
-#define MINUTE "60000000000"
-#define HOUR   "3600000000000"
+	" AND v.start BETWEEN w.start - " HOUR " AND w.start AND v.start + v.length > w.start)"
+#define HOUR "3600000000000"
 #define LEAVES  \
 	" s.host, s.event, s.unit AS weight_unit, o.service, o.container, o.container_id, o.runtime,"  \
 	" o.image, o.pod, o.namespace, o.workload, o.labels, o.cgroup, o.unit, o.exe, o.pid, o.process,"  \
@@ -153,8 +152,8 @@ static const char views[] =
 	" FROM windows w JOIN sources s ON s.id = w.source WHERE w.level = 0;"
 	/* Those that hold each sample once, in as few rows as there are. */
 	"CREATE VIEW spans AS SELECT w.* FROM windows w WHERE w.level = 2"
-	" OR w.level = 1 AND NOT " IN_SUM("2", HOUR)
-	" OR w.level = 0 AND NOT " IN_SUM("2", HOUR) " AND NOT " IN_SUM("1", MINUTE) ";"
+	" OR w.level = 1 AND NOT " IN_SUM("2")
+	" OR w.level = 0 AND NOT " IN_SUM("2") " AND NOT " IN_SUM("1") ";"
 	"CREATE VIEW labels AS SELECT c.name AS container, c.container_id, j.key, j.value"
 	" FROM containers c, json_each(c.labels) j;"
 	/* Whose: by number of the thread. */
