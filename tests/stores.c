@@ -9,6 +9,7 @@
 #include "store/db.h"
 
 #include "harness.h"
+#include "shell.h"
 
 static char dir[64];
 
@@ -28,18 +29,6 @@ const char *stores_dir(void)
 		CHECK(atexit(remove_dir) == 0);
 	}
 	return dir;
-}
-
-void stores_must(const char *fmt, ...)
-{
-	char command[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(command, sizeof(command), fmt, ap);
-	va_end(ap);
-	if (system(command))
-		FAIL("fails: %s", command);
 }
 
 struct hl_store *stores_open(const char *path)
@@ -281,7 +270,7 @@ void stores_check_range(uint64_t since_s, uint64_t until_s, const char *change)
 	(void)snprintf(copy, sizeof(copy), "%s/copy", stores_dir());
 	before = stores_read(stores_dir(), since_ns, until_ns, &err);
 	CHECK(before);
-	stores_must("mkdir -p %s && cp %s %s", copy, path, copy);
+	must("mkdir -p %s && cp %s %s", copy, path, copy);
 	(void)snprintf(path, sizeof(path), "%s/copy/2024-02-28.db", stores_dir());
 	CHECK_INT(hl_db_open(path, HL_DB_WRITE, &db, &err), 0);
 	if (hl_db_run(db, change, &err))

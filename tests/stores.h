@@ -15,8 +15,6 @@
 
 /* An empty directory of this test's own; removed at the end of the process. */
 const char *stores_dir(void);
-/* A command in printf's form that must end well. */
-void stores_must(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 struct hl_store *stores_open(const char *path);
 /* The header of a window of ten seconds of cpu-clock at 99 Hz on two CPUs. */

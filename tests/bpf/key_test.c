@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample capture tests/system/record */
+/* needs: base sample capture tests/system/record tests/shell */
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -11,6 +11,7 @@
 #include "capture/capture.h"
 #include "capture/event.h"
 #include "harness.h"
+#include "shell.h"
 #include "system/record.h"
 
 /*

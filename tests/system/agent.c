@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "shell.h"
 #include "system/record.h"
 
 pid_t start_agent(const char *options)

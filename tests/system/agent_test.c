@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: tests/system/agent tests/system/record */
+/* needs: tests/system/agent tests/system/record tests/shell */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "shell.h"
 #include "system/agent.h"
 #include "system/record.h"
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: tests/system/record */
+/* needs: tests/system/record tests/shell */
 #include <stdlib.h>
 
 #include "harness.h"
+#include "shell.h"
 #include "system/record.h"
 
 /* Where code lies in a file, and where a stack leads through it. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: tests/system/record */
+/* needs: tests/system/record tests/shell */
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "shell.h"
 #include "system/record.h"
 
 /* Real containers, by podman and runc; and cgroups made by hand as others would make them. */

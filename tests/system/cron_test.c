@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base profile store tests/stores tests/system/record */
+/* needs: base profile store tests/stores tests/system/record tests/shell */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include "base/str.h"
 
 #include "harness.h"
+#include "shell.h"
 #include "stores.h"
 #include "system/record.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base tests/system/record */
+/* needs: base tests/system/record tests/shell */
 /* File systems that do not answer, and a parser that does not run: neither can hold a recording up. */
 #include <fcntl.h>
 #include <signal.h>
@@ -8,6 +8,7 @@
 
 #include "base/io.h"
 #include "harness.h"
+#include "shell.h"
 #include "system/record.h"
 
 /*

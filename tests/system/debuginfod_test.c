@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: tests/system/record */
+/* needs: tests/system/record tests/shell */
 #include <net/if.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "shell.h"
 #include "system/record.h"
 
 /* Debug files that are fetched: from a real server, and by client programs that do what they should not. */

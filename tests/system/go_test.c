@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: tests/system/record */
+/* needs: tests/system/record tests/shell */
 
 /*
  * Go's programs keep frame pointers; tables there are for those that were not stripped. With and without, each
@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "harness.h"
+#include "shell.h"
 #include "system/record.h"
 
 static void check_goroutines(const char *flags, const char *caller)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: tests/system/record */
+/* needs: tests/system/record tests/shell */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "harness.h"
+#include "shell.h"
 #include "system/record.h"
 
 /* Files that anybody may start on a host that is profiled: names and contents meant to do harm. */

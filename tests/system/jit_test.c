@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: tests/system/record */
+/* needs: tests/system/record tests/shell */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "shell.h"
 #include "system/record.h"
 
 /* Code that is made while it runs: who calls it what, and for whom. */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: tests/system/record */
+/* needs: tests/system/record tests/shell */
 #include <stdlib.h>
 
 #include "harness.h"
+#include "shell.h"
 #include "system/record.h"
 
 /* Inlined functions and lines in recordings, wherever the debug information is; level by level what is missing. */

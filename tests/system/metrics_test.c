@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: tests/system/agent tests/system/record */
+/* needs: tests/system/agent tests/system/record tests/shell */
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "harness.h"
+#include "shell.h"
 #include "system/agent.h"
 #include "system/record.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: tests/system/record */
+/* needs: tests/system/record tests/shell */
 
 /*
  * Programs for whose code there is no call frame information: with musl's C library, linked with it, linked
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "harness.h"
+#include "shell.h"
 #include "system/record.h"
 
 static const char *build(const char *flags)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: tests/system/record */
+/* needs: tests/system/record tests/shell */
 #include <stdlib.h>
 
 #include "harness.h"
+#include "shell.h"
 #include "system/record.h"
 
 /* What Go's pprof, which knows nothing of us, makes of a recording, beside the folded output of the same one. */

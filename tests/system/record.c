@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "shell.h"
 
 static char dir[64];
 
@@ -32,68 +33,6 @@ const char *test_dir(void)
 	return dir;
 }
 
-static void format(char *text, size_t size, const char *fmt, va_list ap)
-{
-	int n = vsnprintf(text, size, fmt, ap);
-
-	if (n < 0 || (size_t)n >= size)
-		FAIL("a command of the test is too long");
-}
-
-static int status_of(int wait_status)
-{
-	return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
-}
-
-int shell(const char *fmt, ...)
-{
-	char command[4096];
-	va_list ap;
-
-	va_start(ap, fmt);
-	format(command, sizeof(command), fmt, ap);
-	va_end(ap);
-	return status_of(system(command));
-}
-
-void must(const char *fmt, ...)
-{
-	char command[4096];
-	va_list ap;
-	int status;
-
-	va_start(ap, fmt);
-	format(command, sizeof(command), fmt, ap);
-	va_end(ap);
-	status = status_of(system(command));
-	if (status)
-		FAIL("status %d of: %s", status, command);
-}
-
-const char *output_of(int *ret_status, const char *fmt, ...)
-{
-	static char text[1 << 20];
-	char command[4096];
-	size_t n = 0, got;
-	va_list ap;
-	int status;
-	FILE *f;
-
-	va_start(ap, fmt);
-	format(command, sizeof(command) - 16, fmt, ap);
-	va_end(ap);
-	strcat(command, " 2>&1");
-	f = popen(command, "r");
-	CHECK(f);
-	while ((got = fread(text + n, 1, sizeof(text) - 1 - n, f)) > 0)
-		n += got;
-	text[n] = '\0';
-	status = status_of(pclose(f));
-	if (ret_status)
-		*ret_status = status;
-	return text;
-}
-
 const char *hotleaf(void)
 {
 	static char path[256];
@@ -110,7 +49,7 @@ pid_t start(const char *fmt, ...)
 	pid_t pid;
 
 	va_start(ap, fmt);
-	format(command + 5, sizeof(command) - 5, fmt, ap);
+	shell_format(command + 5, sizeof(command) - 5, fmt, ap);
 	va_end(ap);
 	pid = fork();
 	if (pid == 0) {
@@ -187,7 +126,7 @@ static void format_record(char *command, size_t size, const char *options, va_li
 
 	if (geteuid() != 0)
 		SKIP("needs root");
-	format(command + n, size - (size_t)n, options, ap);
+	shell_format(command + n, size - (size_t)n, options, ap);
 }
 
 static struct folded read_output(void)
@@ -231,7 +170,7 @@ struct folded finish_recording(pid_t pid)
 
 	CHECK_INT(waitpid(pid, &status, 0), pid);
 	if (status)
-		FAIL("hotleaf record: status %d", status_of(status));
+		FAIL("hotleaf record: status %d", shell_status(status));
 	return read_output();
 }
 

@@ -21,13 +21,6 @@ struct folded {
 /* An empty directory of this test's own; its path ends in a slash. */
 const char *test_dir(void);
 
-/* Runs a shell command in printf's form; its exit status. */
-int shell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* As shell(), but any status but 0 fails the test. */
-void must(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* All that a command prints on stdout and stderr, static; its exit status in @ret_status unless NULL. */
-const char *output_of(int *ret_status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
 /* Path of the program under test. */
 const char *hotleaf(void);
 /* Starts a command in the background, by the shell's exec. It does not outlive the test. */

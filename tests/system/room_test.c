@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: tests/system/record */
+/* needs: tests/system/record tests/shell */
 #include <string.h>
 
 #include "harness.h"
+#include "shell.h"
 #include "system/record.h"
 
 /* Unwind tables that do not fit into the memory that they may have. */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: tests/system/record */
+/* needs: tests/system/record tests/shell */
 #include <stdlib.h>
 #include <sys/wait.h>
 
 #include "harness.h"
+#include "shell.h"
 #include "system/record.h"
 
 /* Programs of known shape, from source to folded lines. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base tests/system/record */
+/* needs: base tests/system/record tests/shell */
 /* The sandboxed parser and the privileges of a real recording. */
 #include <dirent.h>
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 
 #include "base/io.h"
 #include "harness.h"
+#include "shell.h"
 #include "system/record.h"
 
 enum { MOST = 16 };

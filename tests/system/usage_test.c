@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: tests/system/record */
+/* needs: tests/system/record tests/shell */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "shell.h"
 #include "system/record.h"
 
 /* Bad use: one clear line, the right exit status, no half file. */

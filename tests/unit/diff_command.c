@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: all tests/profiles tests/stores */
+/* needs: all tests/profiles tests/stores tests/command tests/shell */
 #include "command/command.h"
 
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "profile/profile.h"
 
+#include "command.h"
 #include "harness.h"
 #include "profiles.h"
 #include "stores.h"
@@ -60,55 +61,27 @@ static const char *profile_file(const char *name, uint64_t base, uint64_t parse,
 	return path;
 }
 
-/* Runs `hotleaf diff` with @a, @b and other words; what it says on stdout is in said[]. */
-static char said[1 << 16];
-
-static int run(const char *a, const char *b, const char *const *more)
-{
-	char *argv[32] = { "hotleaf", "diff", (char *)a, (char *)b };
-	int argc = 4, status, saved = dup(STDOUT_FILENO);
-	char path[80];
-	FILE *f;
-
-	while (*more)
-		argv[argc++] = (char *)*more++;
-	(void)snprintf(path, sizeof(path), "%s/said", stores_dir());
-	CHECK(fflush(stdout) == 0 && freopen(path, "w", stdout));
-	status = hl_cli_run(hl_commands, argc, argv);
-	CHECK(fflush(stdout) == 0 && dup2(saved, STDOUT_FILENO) >= 0 && close(saved) == 0);
-	f = fopen(path, "r");
-	CHECK(f);
-	said[fread(said, 1, sizeof(said) - 1, f)] = 0;
-	(void)fclose(f);
-	return status;
-}
-#define RUN(a, b, ...) run(a, b, (const char *const[]){ __VA_ARGS__ __VA_OPT__(, ) NULL })
-
-static void check_said(const char *text)
-{
-	if (!strstr(said, text))
-		FAIL("\"%s\" is not in: %s", text, said);
-}
+#define DIFF(a, b, ...) RUN("diff", a, b __VA_OPT__(, ) __VA_ARGS__)
 
 HL_TEST(exit_status_of_a_rule)
 {
 	const char *a = profile_file("a", 0x1000, 1000, 3000, "cpu-clock");
 	const char *b = profile_file("b", 0x5000, 1500, 2500, "cpu-clock");
 
-	CHECK_INT(RUN(a, b), 0);
-	CHECK_INT(RUN(a, b, "--fail-on", "symbol=parse self>+10%"), 3);
+	CHECK_INT(DIFF(a, b), 0);
+	CHECK_INT(DIFF(a, b, "--fail-on", "symbol=parse self>+10%"), 3);
 	check_said("symbol=parse self>+10%: crossed; 25.00 -> 37.50 % of all samples, +50 %");
-	CHECK_INT(RUN(a, b, "--fail-on", "symbol=parse(int, char) self>+10%"), 3);
-	CHECK_INT(RUN(a, b, "--fail-on", "symbol=parse self>+60%"), 0);
-	CHECK_INT(RUN(a, b, "--fail-on", "symbol=parse self>+12points"), 3);
-	CHECK_INT(RUN(a, b, "--fail-on", "symbol=parse self>+13pp"), 0);
-	CHECK_INT(RUN(a, b, "--fail-on", "symbol=main total>+10%"), 0);
-	CHECK_INT(RUN(a, b, "--fail-on", "symbol=main self>+10%"), 4);
-	CHECK_INT(RUN(a, b, "--fail-on", "symbol=other self<-10%"), 3);
-	CHECK_INT(RUN(b, a, "--fail-on", "symbol=parse self>+10%"), 0);
+	CHECK_INT(DIFF(a, b, "--fail-on", "symbol=parse(int, char) self>+10%"), 3);
+	CHECK_INT(DIFF(a, b, "--fail-on", "symbol=parse self>+60%"), 0);
+	CHECK_INT(DIFF(a, b, "--fail-on", "symbol=parse self>+12points"), 3);
+	CHECK_INT(DIFF(a, b, "--fail-on", "symbol=parse self>+13pp"), 0);
+	CHECK_INT(DIFF(a, b, "--fail-on", "symbol=main total>+10%"), 0);
+	CHECK_INT(DIFF(a, b, "--fail-on", "symbol=main self>+10%"), 4);
+	CHECK_INT(DIFF(a, b, "--fail-on", "symbol=other self<-10%"), 3);
+	CHECK_INT(DIFF(b, a, "--fail-on", "symbol=parse self>+10%"), 0);
 	/* The worst of several. */
-	CHECK_INT(RUN(a, b, "--fail-on", "symbol=main self>+10%", "--fail-on", "symbol=parse self>+10%"), 3);
-	CHECK_INT(RUN(a, a, "--fail-on", "symbol=parse self>+0%"), 0);
+	CHECK_INT(DIFF(a, b, "--fail-on", "symbol=main self>+10%", "--fail-on", "symbol=parse self>+10%"), 3);
+	CHECK_INT(DIFF(a, a, "--fail-on", "symbol=parse self>+0%"), 0);
 }
 
 /* Of a time without samples nothing can be said; without a rule it is a failure. */
@@ -119,10 +92,10 @@ HL_TEST(a_rule_on_a_time_without_samples)
 
 	(void)snprintf(store, sizeof(store), "%s/store", stores_dir());
 	stores_fill(store, STORES_NOON, 1, 1);
-	CHECK_INT(RUN("2020-01-01..2020-01-02", a, "--store", store), 1);
-	CHECK_INT(RUN("2020-01-01..2020-01-02", a, "--store", store, "--fail-on", "symbol=parse self>+1%"),
+	CHECK_INT(DIFF("2020-01-01..2020-01-02", a, "--store", store), 1);
+	CHECK_INT(DIFF("2020-01-01..2020-01-02", a, "--store", store, "--fail-on", "symbol=parse self>+1%"),
 		  4);
-	CHECK_INT(RUN(a, "2020-01-01..2020-01-02", "--store", store, "--fail-on", "symbol=parse self>+1%"),
+	CHECK_INT(DIFF(a, "2020-01-01..2020-01-02", "--store", store, "--fail-on", "symbol=parse self>+1%"),
 		  4);
 }
 
@@ -135,18 +108,18 @@ HL_TEST(what_cannot_be_said)
 	const char *cycles = profile_file("cycles", 0x1000, 1000, 3000, "cycles");
 	const char *lossy;
 
-	CHECK_INT(RUN(a, b, "--fail-on", "symbol=parse self>+10%", "--min-samples", "1501"), 4);
-	CHECK_INT(RUN(a, b, "--fail-on", "symbol=parse self>+10%", "--min-samples", "1500"), 3);
-	CHECK_INT(RUN(few, few, "--fail-on", "symbol=parse self>+10%"), 4);
-	CHECK_INT(RUN(a, b, "--fail-on", "symbol=nothing self>+10%"), 4);
+	CHECK_INT(DIFF(a, b, "--fail-on", "symbol=parse self>+10%", "--min-samples", "1501"), 4);
+	CHECK_INT(DIFF(a, b, "--fail-on", "symbol=parse self>+10%", "--min-samples", "1500"), 3);
+	CHECK_INT(DIFF(few, few, "--fail-on", "symbol=parse self>+10%"), 4);
+	CHECK_INT(DIFF(a, b, "--fail-on", "symbol=nothing self>+10%"), 4);
 	/* 5 % more, and as much by chance. */
-	CHECK_INT(RUN(a, near, "--fail-on", "symbol=parse self>+2%"), 4);
+	CHECK_INT(DIFF(a, near, "--fail-on", "symbol=parse self>+2%"), 4);
 	check_said("may be chance");
-	CHECK_INT(RUN(a, cycles, "--fail-on", "symbol=parse self>+10%"), 4);
-	CHECK_INT(RUN(a, cycles), 1);
+	CHECK_INT(DIFF(a, cycles, "--fail-on", "symbol=parse self>+10%"), 4);
+	CHECK_INT(DIFF(a, cycles), 1);
 	losses[0].count = 700;
 	lossy = profile_file("lossy", 0x5000, 1500, 2500, "cpu-clock");
-	CHECK_INT(RUN(a, lossy, "--fail-on", "symbol=parse self>+10%"), 4);
+	CHECK_INT(DIFF(a, lossy, "--fail-on", "symbol=parse self>+10%"), 4);
 	check_said("700 of 11880 samples were lost after");
 }
 
@@ -158,15 +131,15 @@ HL_TEST(wrong_use)
 	const char *a = profile_file("a", 0x1000, 1000, 3000, "cpu-clock");
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
-		if (RUN(a, a, "--fail-on", rules[i]) != 2)
+		if (DIFF(a, a, "--fail-on", rules[i]) != 2)
 			FAIL("\"%s\" was taken", rules[i]);
-	CHECK_INT(RUN(a, NULL), 2);
-	CHECK_INT(RUN(a, a, "-f", "pb.gz", "-o", "/tmp/hl-never"), 2);
+	CHECK_INT(DIFF(a, NULL), 2);
+	CHECK_INT(DIFF(a, a, "-f", "pb.gz", "-o", "/tmp/hl-never"), 2);
 	CHECK(access("/tmp/hl-never", F_OK));
-	CHECK_INT(RUN(a, "/nowhere/x.pb.gz"), 1);
-	CHECK_INT(RUN(a, "now..-1h"), 2);
-	CHECK_INT(RUN(a, "build-id:zz"), 2);
-	CHECK_INT(RUN(a, a, "--min-samples", "3"), 2);
+	CHECK_INT(DIFF(a, "/nowhere/x.pb.gz"), 1);
+	CHECK_INT(DIFF(a, "now..-1h"), 2);
+	CHECK_INT(DIFF(a, "build-id:zz"), 2);
+	CHECK_INT(DIFF(a, a, "--min-samples", "3"), 2);
 }
 
 HL_TEST(two_columns)
@@ -174,7 +147,7 @@ HL_TEST(two_columns)
 	const char *a = profile_file("a", 0x1000, 10, 30, "cpu-clock");
 	const char *b = profile_file("b", 0x5000, 15, 0, "cpu-clock");
 
-	CHECK_INT(RUN(a, b, "-o", "-", "-f", "folded"), 0);
+	CHECK_INT(DIFF(a, b, "-o", "-", "-f", "folded"), 0);
 	CHECK_STR(said, "app;main;other;ret [+0x1] 30 0\n"
 			"app;main;parse(int, char);imul $0x3,%rax,%rdx [+0x4d] 10 15\n");
 }
@@ -184,12 +157,12 @@ HL_TEST(text_says_what_changed_and_what_was_lost)
 	const char *a = profile_file("a", 0x1000, 1000, 3000, "cpu-clock");
 	const char *b = profile_file("b", 0x5000, 1500, 0, "cpu-clock");
 
-	CHECK_INT(RUN(a, b, "--normalize", "time"), 0);
+	CHECK_INT(DIFF(a, b, "--normalize", "time"), 0);
 	check_said("before   h, 2024-02-28T12:00:00Z, 60 s; 4000 samples, 0.673 of 2 CPUs; 0 lost");
 	check_said("after    h, 2024-02-28T12:00:00Z, 60 s; 1500 samples, 0.253 of 2 CPUs; 0 lost");
 	check_said(" 0.505  0.000  -0.505   gone        -0.505  app     other\n");
 	check_said(" 0.168  0.253  +0.084  +50 %  app     parse(int, char)+0x4d  imul $0x3,%rax,%rdx\n");
-	CHECK_INT(RUN(a, a), 0);
+	CHECK_INT(DIFF(a, a), 0);
 	check_said("no function changed beyond noise, of 3\n");
 }
 
@@ -198,7 +171,7 @@ HL_TEST(picture_shows_what_is_gone)
 	const char *a = profile_file("a", 0x1000, 1000, 3000, "cpu-clock");
 	const char *b = profile_file("b", 0x5000, 1500, 0, "cpu-clock");
 
-	CHECK_INT(RUN(a, b, "-o", "-", "-f", "svg"), 0);
+	CHECK_INT(DIFF(a, b, "-o", "-", "-f", "svg"), 0);
 	profiles_check_svg(said, strlen(said));
 	check_said("<g class=\"gone\"><title>other (/usr/sbin/app)\n75.00 -&gt; 0.00 % of all samples, gone\n"
 		   "3000 -&gt; 0 samples");
@@ -212,18 +185,18 @@ HL_TEST(ranges_of_a_store)
 
 	(void)snprintf(dir, sizeof(dir), "%s/store", stores_dir());
 	stores_fill(dir, STORES_NOON, 60, 1);
-	CHECK_INT(RUN("2024-02-28T12:00:00Z..2024-02-28T12:05:00Z",
-		      "2024-02-28T12:05:00Z..2024-02-28T12:10:00Z", "--store", dir),
+	CHECK_INT(DIFF("2024-02-28T12:00:00Z..2024-02-28T12:05:00Z",
+		       "2024-02-28T12:05:00Z..2024-02-28T12:10:00Z", "--store", dir),
 		  0);
 	check_said("before   host1, 2024-02-28T12:00:00Z, 300 s");
 	check_said("after    host1, 2024-02-28T12:05:00Z, 300 s");
-	CHECK_INT(RUN(dir, dir, "--since", "2024-02-28T12:00:00Z", "--until", "2024-02-28T12:10:00Z"), 0);
+	CHECK_INT(DIFF(dir, dir, "--since", "2024-02-28T12:00:00Z", "--until", "2024-02-28T12:10:00Z"), 0);
 	check_said("no instruction changed beyond noise");
-	CHECK_INT(RUN("-2h..-1h", "-1h..", "--store", dir), 1); /* there is nothing */
-	CHECK_INT(RUN("build-id:1234", "build-id:1234", "--store", dir, "--since", "2024-02-28T12:00:00Z",
-		      "--until", "2024-02-28T12:10:00Z"),
+	CHECK_INT(DIFF("-2h..-1h", "-1h..", "--store", dir), 1); /* there is nothing */
+	CHECK_INT(DIFF("build-id:1234", "build-id:1234", "--store", dir, "--since", "2024-02-28T12:00:00Z",
+		       "--until", "2024-02-28T12:10:00Z"),
 		  0);
-	CHECK_INT(RUN("build-id:1234", "build-id:5678", "--store", dir, "--since", "2024-02-28T12:00:00Z",
-		      "--until", "2024-02-28T12:10:00Z"),
+	CHECK_INT(DIFF("build-id:1234", "build-id:5678", "--store", dir, "--since", "2024-02-28T12:00:00Z",
+		       "--until", "2024-02-28T12:10:00Z"),
 		  1);
 }

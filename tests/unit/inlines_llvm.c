@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base elf symbol */
+/* needs: base elf symbol tests/shell */
 #include "symbol/inlines.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "base/err.h"
 #include "elf/elf.h"
 #include "harness.h"
+#include "shell.h"
 
 /*
  * Tables beside llvm-symbolizer's answers: the chain of inlined functions, and file and line of every frame, at
@@ -23,18 +23,6 @@
 enum { ADDRESSES = 1000, MAX_LINE = 16384 };
 
 static char dir[] = "/tmp/hotleaf-inlines-XXXXXX";
-
-__attribute__((format(printf, 1, 2))) static void run(const char *fmt, ...)
-{
-	char command[1024];
-	va_list args;
-
-	va_start(args, fmt);
-	(void)vsnprintf(command, sizeof(command), fmt, args);
-	va_end(args);
-	if (system(command) != 0)
-		FAIL("cannot run: %s", command);
-}
 
 static bool have(const char *program)
 {
@@ -49,13 +37,13 @@ static void enter_directory(void)
 	char source[512];
 
 	CHECK(getcwd(source, sizeof(source)) && mkdtemp(dir) && chdir(dir) == 0);
-	run("cp %s/tests/workload/inlined.cc .", source);
+	must("cp %s/tests/workload/inlined.cc .", source);
 }
 
 static void leave_directory(void)
 {
 	CHECK(chdir("/") == 0);
-	run("rm -r %s", dir);
+	must("rm -r %s", dir);
 }
 
 static struct hl_elf *open_elf(const char *path)
@@ -195,8 +183,8 @@ static struct tally compare(const struct table *table, const char *reference)
 	FILE *theirs;
 
 	choose_addresses(table->elf, addresses);
-	run("llvm-symbolizer-14 --inlines --functions=linkage --no-demangle --obj=%s <addresses >theirs",
-	    reference);
+	must("llvm-symbolizer-14 --inlines --functions=linkage --no-demangle --obj=%s <addresses >theirs",
+	     reference);
 	theirs = fopen("theirs", "r");
 	CHECK(theirs);
 	for (int i = 0; i < ADDRESSES; i++)
@@ -213,7 +201,7 @@ static void compare_compiled(const char *compiler, const char *flags, const char
 	struct tally tally;
 
 	enter_directory();
-	run("%s -O2 -g %s -c inlined.cc -o program.o && %s program.o -o program", compiler, flags, compiler);
+	must("%s -O2 -g %s -c inlined.cc -o program.o && %s program.o -o program", compiler, flags, compiler);
 	table = table_of("program", NULL, NULL, dwo);
 	tally = compare(&table, "program");
 	CHECK(tally.inlined > ADDRESSES / 2);
@@ -278,11 +266,11 @@ static void compare_packed(const char *compiler, const char *flags, const char *
 	if (!have(packer))
 		SKIP("there is no %s", packer);
 	enter_directory();
-	run("sed 's/main(/other_main(/' inlined.cc >other.cc");
-	run("%s -O2 -g %s -c other.cc -o other.o && %s -O2 -g %s -c inlined.cc -o program.o", compiler, flags,
-	    compiler, flags);
-	run("%s other.o program.o -o program -Wl,--allow-multiple-definition", compiler);
-	run("%s other.dwo program.dwo -o program.dwp", packer);
+	must("sed 's/main(/other_main(/' inlined.cc >other.cc");
+	must("%s -O2 -g %s -c other.cc -o other.o && %s -O2 -g %s -c inlined.cc -o program.o", compiler,
+	     flags, compiler, flags);
+	must("%s other.o program.o -o program -Wl,--allow-multiple-definition", compiler);
+	must("%s other.dwo program.dwo -o program.dwp", packer);
 	table = table_of("program", NULL, NULL, "program.dwp");
 	tally = compare(&table, "program");
 	CHECK(tally.inlined > ADDRESSES / 2);
@@ -320,8 +308,8 @@ HL_TEST_TIMEOUT(damaged_package, 300)
 	unsigned int state = 7, built = 0, missing = 0;
 
 	enter_directory();
-	run("g++ -O2 -g -gdwarf-5 -gsplit-dwarf -c inlined.cc -o program.o && g++ program.o -o program && "
-	    "llvm-dwp-14 program.dwo -o program.dwp");
+	must("g++ -O2 -g -gdwarf-5 -gsplit-dwarf -c inlined.cc -o program.o && g++ program.o -o program && "
+	     "llvm-dwp-14 program.dwo -o program.dwp");
 	program = open_elf("program");
 	whole = open_elf("program.dwp");
 	index = hl_elf_section_named(whole, ".debug_cu_index");
@@ -391,16 +379,16 @@ HL_TEST_TIMEOUT(compressed_sections, 300)
 	struct table plain, table;
 
 	enter_directory();
-	run("g++ -O2 -g inlined.cc -o program");
+	must("g++ -O2 -g inlined.cc -o program");
 	plain = table_of("program", NULL, NULL, NULL);
 	for (int i = 0; i < 3; i++) {
-		run("objcopy --compress-debug-sections=%s program compressed", methods[i]);
+		must("objcopy --compress-debug-sections=%s program compressed", methods[i]);
 		table = table_of("compressed", NULL, NULL, NULL);
 		CHECK_INT(table.len, plain.len);
 		CHECK(memcmp(table.bytes, plain.bytes, plain.len) == 0);
 		table_done(&table);
 	}
-	run("objcopy --only-keep-debug program debug && strip -g program");
+	must("objcopy --only-keep-debug program debug && strip -g program");
 	table = table_of("program", "debug", NULL, NULL);
 	CHECK(table.len == plain.len && memcmp(table.bytes, plain.bytes, plain.len) == 0);
 	table_done(&table);
@@ -414,7 +402,7 @@ HL_TEST_TIMEOUT(dwz_alternate_file, 300)
 	struct table table;
 
 	enter_directory();
-	run("g++ -O2 -g inlined.cc -o program && cp program one && cp program two && dwz -m common one two");
+	must("g++ -O2 -g inlined.cc -o program && cp program one && cp program two && dwz -m common one two");
 	table = table_of("one", NULL, "common", NULL);
 	CHECK(compare(&table, "program").inlined > ADDRESSES / 2);
 	table_done(&table);
@@ -428,13 +416,13 @@ HL_TEST_TIMEOUT(rust, 300)
 	if (!have("rustc"))
 		SKIP("no rustc");
 	enter_directory();
-	run("printf '%%s' 'use std::collections::HashMap; fn main() { let n = std::env::args().count(); let "
-	    "mut m = "
-	    "HashMap::new(); for i in 0..n * 1000 { m.entry(format!(\"{}\", i %% "
-	    "17)).or_insert_with(Vec::new)"
-	    ".push(i); } let mut v: Vec<_> = m.iter().map(|(k, v)| (k.len(), v.iter().sum::<usize>()))"
-	    ".collect(); v.sort(); println!(\"{:?}\", v); }' >program.rs && rustc -g -O program.rs -o "
-	    "program");
+	must("printf '%%s' 'use std::collections::HashMap; fn main() { let n = std::env::args().count(); let "
+	     "mut m = "
+	     "HashMap::new(); for i in 0..n * 1000 { m.entry(format!(\"{}\", i %% "
+	     "17)).or_insert_with(Vec::new)"
+	     ".push(i); } let mut v: Vec<_> = m.iter().map(|(k, v)| (k.len(), v.iter().sum::<usize>()))"
+	     ".collect(); v.sort(); println!(\"{:?}\", v); }' >program.rs && rustc -g -O program.rs -o "
+	     "program");
 	table = table_of("program", NULL, NULL, NULL);
 	CHECK(compare(&table, "program").inlined > ADDRESSES / 4);
 	table_done(&table);

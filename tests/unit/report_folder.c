@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: all tests/stores */
+/* needs: all tests/stores tests/shell */
 #include "command/command.h"
 
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include "command/report_name.h"
 
 #include "harness.h"
+#include "shell.h"
 #include "stores.h"
 
 /* What `hotleaf report -o DIR/` makes of its folder. */
@@ -22,7 +23,7 @@ static void prepare(void)
 {
 	(void)snprintf(store, sizeof(store), "%s/store", stores_dir());
 	(void)snprintf(folder, sizeof(folder), "%s/reports/", stores_dir());
-	stores_must("mkdir -m 755 %s", folder);
+	must("mkdir -m 755 %s", folder);
 	stores_fill(store, STORES_NOON, 60, 1);
 }
 
@@ -111,8 +112,8 @@ HL_TEST(lists_reports_and_compares_with_the_one_before)
 HL_TEST(what_is_over_the_limits_goes_and_what_is_not_ours_stays)
 {
 	prepare();
-	stores_must("touch %shost1-20240228T120000Z-60s.txt.bak %snotes-2024.html %slatest.html.old", folder,
-		    folder, folder);
+	must("touch %shost1-20240228T120000Z-60s.txt.bak %snotes-2024.html %slatest.html.old", folder, folder,
+	     folder);
 	for (unsigned int i = 0; i < 5; i++)
 		CHECK_INT(REPORT(i, "--keep-count", "3"), 0);
 	CHECK_INT(count_of(listed(), "<tr><td>"), 3);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: all tests/stores tests/symdchild */
+/* needs: all tests/stores tests/symdchild tests/command tests/shell */
 #include "command/command.h"
 
 #include <link.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "command.h"
 #include "harness.h"
 #include "stores.h"
 
 /* `hotleaf report --mail` and `--spikes`, of a store in which an hour differs from the one before. */
 
-static char store[80], said[1 << 20];
+static char store[80];
 
 static uint32_t frame_of(struct hl_batch *batch, struct hl_frame frame)
 {
@@ -83,35 +84,10 @@ static void prepare(unsigned int window)
 	hl_store_close(to);
 }
 
-static int run(const char *since, const char *until, const char *const *more)
-{
-	char *argv[32] = { "hotleaf", "report",      "--store", store,
-			   "--since", (char *)since, "--until", (char *)until };
-	int argc = 8, status, saved = dup(STDOUT_FILENO);
-	char path[96];
-	FILE *f;
-
-	while (*more)
-		argv[argc++] = (char *)*more++;
-	(void)snprintf(path, sizeof(path), "%s/said", stores_dir());
-	CHECK(fflush(stdout) == 0 && freopen(path, "w", stdout));
-	status = hl_cli_run(hl_commands, argc, argv);
-	CHECK(fflush(stdout) == 0 && dup2(saved, STDOUT_FILENO) >= 0 && close(saved) == 0);
-	f = fopen(path, "r");
-	CHECK(f);
-	said[fread(said, 1, sizeof(said) - 1, f)] = 0;
-	(void)fclose(f);
-	return status;
-}
-#define RUN(since, until, ...) run(since, until, (const char *const[]){ __VA_ARGS__ __VA_OPT__(, ) NULL })
-#define AT_13                  "2024-02-28T13:00:00Z"
-#define AT_14                  "2024-02-28T14:00:00Z"
-
-static void check_said(const char *text)
-{
-	if (!strstr(said, text))
-		FAIL("\"%s\" is not in: %.6000s", text, said);
-}
+#define REPORT(since, until, ...) \
+	RUN("report", "--store", store, "--since", since, "--until", until __VA_OPT__(, ) __VA_ARGS__)
+#define AT_13 "2024-02-28T13:00:00Z"
+#define AT_14 "2024-02-28T14:00:00Z"
 
 /* What a mail program finds: python's parser tells the parts; the text is left in said[]. */
 static void read_mail(void)
@@ -146,7 +122,7 @@ static void read_mail(void)
 HL_TEST(says_what_changed_since_when_where_and_by_whom)
 {
 	prepare(450); /* 13:15 */
-	CHECK_INT(RUN(AT_13, AT_14, "--mail"), 0);
+	CHECK_INT(REPORT(AT_13, AT_14, "--mail"), 0);
 	read_mail();
 	check_said("Subject: hotleaf host1: parse(int, char) 0.04 -> 0.31 CPUs\n");
 	check_said("host1, 2024-02-28T13:00:00Z to 2024-02-28T14:00:00Z\n"
@@ -270,7 +246,7 @@ static void mail_of_spin(const char *path, bool other_build)
 	for (unsigned int i = 0; i < 720; i++)
 		write_spin(to, STORES_NOON + i * 10 * STORES_S, path, other_build, i < 360 ? 10 : 400);
 	hl_store_close(to);
-	CHECK_INT(RUN(AT_13, AT_14, "--mail"), 0);
+	CHECK_INT(REPORT(AT_13, AT_14, "--mail"), 0);
 	read_mail();
 }
 
@@ -308,19 +284,19 @@ HL_TEST(names_the_loop_and_the_line_of_a_file_that_is_still_there)
 HL_TEST(nothing_changed)
 {
 	prepare(0);
-	CHECK_INT(RUN(AT_13, AT_14, "--mail", "--mail-to", "ops@example.org\nBcc: x@y"), 0);
+	CHECK_INT(REPORT(AT_13, AT_14, "--mail", "--mail-to", "ops@example.org\nBcc: x@y"), 0);
 	CHECK(!strstr(said, "\nBcc"));
 	read_mail();
 	check_said("Subject: hotleaf host1: no change beyond noise, 0.71 of 2 CPUs busy\n");
 	check_said("To: ops@example.org?Bcc");
 	check_said("\nnothing changed beyond noise\n");
-	CHECK_INT(RUN(AT_13, AT_14, "--mail", "--if-changed"), 0);
+	CHECK_INT(REPORT(AT_13, AT_14, "--mail", "--if-changed"), 0);
 	CHECK_STR(said, "");
 	/* There is nothing before noon: no change, but half of this is missing. */
-	CHECK_INT(RUN("2024-02-28T11:00:00Z", "2024-02-28T13:00:00Z", "--mail", "--if-changed"), 0);
+	CHECK_INT(REPORT("2024-02-28T11:00:00Z", "2024-02-28T13:00:00Z", "--mail", "--if-changed"), 0);
 	read_mail();
 	check_said("time missing, nothing to compare with");
-	CHECK_INT(RUN("2024-02-28T10:00:00Z", "2024-02-28T11:00:00Z", "--mail"), 1);
+	CHECK_INT(REPORT("2024-02-28T10:00:00Z", "2024-02-28T11:00:00Z", "--mail"), 1);
 	CHECK_STR(said, "");
 }
 
@@ -335,7 +311,7 @@ HL_TEST(hosts_that_fell_silent)
 	for (unsigned int i = 0; i < 360; i++)
 		write_window(to, "host2", STORES_NOON + i * 10 * STORES_S, 0xaa, 40, 300);
 	hl_store_close(to);
-	CHECK_INT(RUN(AT_13, AT_14, "--store", other, "--mail", "--if-changed"), 0);
+	CHECK_INT(REPORT(AT_13, AT_14, "--store", other, "--mail", "--if-changed"), 0);
 	read_mail();
 	check_said("hosts silent, ");
 	check_said("silent    no windows now, but before: host2\n");
@@ -351,14 +327,14 @@ HL_TEST(spikes_stand_out)
 		write_window(to, "host1", STORES_NOON + i * 10 * STORES_S, 0xaa, i == 100 ? 500 : 40 + i % 5,
 			     i == 200 ? 1300 : 300 + i % 31);
 	hl_store_close(to);
-	CHECK_INT(RUN("2024-02-28T12:00:00Z", "2024-02-28T13:00:00Z", "--spikes", "10"), 0);
+	CHECK_INT(REPORT("2024-02-28T12:00:00Z", "2024-02-28T13:00:00Z", "--spikes", "10"), 0);
 	check_said("2024-02-28T12:16:40Z, 10 s  0.82 CPUs, usually 0.36: all of the host\n");
 	check_said("2024-02-28T12:16:40Z, 10 s  0.51 CPUs, usually 0.04: parse(int, char)  app\n");
 	check_said("2024-02-28T12:33:20Z, 10 s  1.31 CPUs, usually 0.32: main  app\n");
 	if (strstr(said, "usually 0.36") == NULL ||
 	    strstr(strstr(said, "12:33:20Z, 10 s  1.31") + 1, "\n2024"))
 		FAIL("more stands out: %s", said);
-	CHECK_INT(RUN("2024-02-28T12:00:00Z", "2024-02-28T12:10:00Z", "--spikes", "10"), 0);
+	CHECK_INT(REPORT("2024-02-28T12:00:00Z", "2024-02-28T12:10:00Z", "--spikes", "10"), 0);
 	CHECK_STR(said, "no spikes\n");
 }
 
@@ -375,7 +351,7 @@ HL_TEST(why_time_is_missing_is_read_without_the_page)
 		write_window(to, "host1", STORES_NOON + (3600 + i * 10) * STORES_S, 0xaa, 40, 300);
 	}
 	hl_store_close(to);
-	CHECK_INT(RUN(AT_13, AT_14, "--mail"), 0);
+	CHECK_INT(REPORT(AT_13, AT_14, "--mail"), 0);
 	read_mail();
 	check_said(
 		"coverage  6 windows, 3540 s missing: 2024-02-28T13:00:10Z to 2024-02-28T13:10:00Z (disabled "
@@ -393,10 +369,10 @@ HL_TEST(of_several_hosts_each_that_lacks_time_is_named)
 	for (unsigned int i = 0; i < 60; i++)
 		write_window(to, "host2", STORES_NOON + (3600 + i * 10) * STORES_S, 0xaa, 40, 300);
 	hl_store_close(to);
-	CHECK_INT(RUN(AT_13, AT_14, "--store", other, "--mail"), 0);
+	CHECK_INT(REPORT(AT_13, AT_14, "--store", other, "--mail"), 0);
 	read_mail();
 	check_said("coverage  2 hosts: host2 lacks 3000 s, of 3600 s\n");
-	CHECK_INT(RUN(AT_13, "2024-02-28T13:10:00Z", "--store", other, "--mail"), 0);
+	CHECK_INT(REPORT(AT_13, "2024-02-28T13:10:00Z", "--store", other, "--mail"), 0);
 	read_mail();
 	check_said("coverage  2 hosts, whole\n");
 }
@@ -406,11 +382,12 @@ HL_TEST(commands_can_be_pasted)
 {
 	prepare(0);
 	(void)snprintf(store, sizeof(store), "%s/stor[e]", stores_dir());
-	CHECK_INT(RUN(AT_13, AT_14, "--mail", "--where", "service=~it's|w b|web", "--by", "host,process"), 0);
+	CHECK_INT(REPORT(AT_13, AT_14, "--mail", "--where", "service=~it's|w b|web", "--by", "host,process"),
+		  0);
 	read_mail();
 	check_said("/stor[e]' --by host --by process --where 'service=~it'\\''s|w b|web'\n");
 	(void)snprintf(store, sizeof(store), "%s/store", stores_dir());
-	CHECK_INT(RUN(AT_13, AT_14, "--mail", "--exclude", "process=x"), 0);
+	CHECK_INT(REPORT(AT_13, AT_14, "--mail", "--exclude", "process=x"), 0);
 	read_mail();
 	check_said("/store --exclude process=x\n");
 }
@@ -427,9 +404,9 @@ HL_TEST(what_was_not_stored_is_a_share_of_all)
 	for (unsigned int i = 0; i < 6; i++)
 		write_window(to, "host1", STORES_NOON + (3600 + i * 10) * STORES_S, 0xaa, 40, 300);
 	hl_store_close(to);
-	CHECK_INT(RUN(AT_13, "2024-02-28T13:05:00Z", "--mail"), 0);
+	CHECK_INT(REPORT(AT_13, "2024-02-28T13:05:00Z", "--mail"), 0);
 	read_mail();
 	check_said("lost: 35640 (75 %), with");
-	CHECK_INT(RUN(AT_13, "2024-02-28T13:05:00Z", "-f", "txt", "-o", "-"), 0);
+	CHECK_INT(REPORT(AT_13, "2024-02-28T13:05:00Z", "-f", "txt", "-o", "-"), 0);
 	check_said("35640 (75 %) not stored: ");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: all tests/stores */
+/* needs: all tests/stores tests/shell */
 #include "command/command.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: all tests/stores */
+/* needs: all tests/stores tests/command tests/shell */
 #include "command/command.h"
 
 #include <stdlib.h>
@@ -8,35 +8,17 @@
 
 #include "base/clock.h"
 
+#include "command.h"
 #include "harness.h"
+#include "shell.h"
 #include "stores.h"
 
-/* The command as a shell calls it: its exit status, and what it writes. */
-
-static char said[1 << 16];
-
-static int run(const char *store, const char *word, const char *value)
-{
-	char *argv[16] = { "hotleaf",         "status",           "--store",    (char *)store,
-			   "--disabled-file", "/nonexistent/off", (char *)word, (char *)value };
-	int status, saved = dup(STDOUT_FILENO);
-	char path[80];
-	FILE *f;
-
-	(void)snprintf(path, sizeof(path), "%s/said", stores_dir());
-	CHECK(fflush(stdout) == 0 && freopen(path, "w", stdout));
-	status = hl_cli_run(hl_commands, word ? 8 : 6, argv);
-	CHECK(fflush(stdout) == 0 && dup2(saved, STDOUT_FILENO) >= 0 && close(saved) == 0);
-	f = fopen(path, "r");
-	CHECK(f);
-	said[fread(said, 1, sizeof(said) - 1, f)] = '\0';
-	(void)fclose(f);
-	return status;
-}
+#define STATUS(store, ...) \
+	RUN("status", "--store", store, "--disabled-file", "/nonexistent/off" __VA_OPT__(, ) __VA_ARGS__)
 
 static void check(const char *store, int want, const char *begins, const char *holds)
 {
-	int status = run(store, NULL, NULL);
+	int status = STATUS(store);
 
 	if (status != want || strncmp(said, begins, strlen(begins)) != 0 || !strstr(said, holds))
 		FAIL("status %d: %s", status, said);
@@ -44,11 +26,11 @@ static void check(const char *store, int want, const char *begins, const char *h
 
 static void check_json(const char *store, int want, const char *text)
 {
-	int status = run(store, "-f", "json");
+	int status = STATUS(store, "-f", "json");
 
 	if (status != want || !strstr(said, text))
 		FAIL("status %d: %s", status, said);
-	stores_must("python3 -m json.tool <%s/said >/dev/null", stores_dir());
+	must("python3 -m json.tool <%s/said >/dev/null", stores_dir());
 }
 
 static const char *store_at(const char *name)
@@ -103,7 +85,7 @@ HL_TEST(after_the_last_window)
 	stores_fill(dir, hl_realtime_ns() - 300 * STORES_S, 1, 1);
 	check(dir, 1, "stale: no agent runs; the last window ended ", "windows of 10 s");
 	/* Its windows are longer than it takes to call an agent stale. */
-	CHECK_INT(run(store_at("none"), NULL, NULL), 1);
+	CHECK_INT(STATUS(store_at("none")), 1);
 }
 
 HL_TEST(windows_that_come)
@@ -114,7 +96,7 @@ HL_TEST(windows_that_come)
 	check(dir, 0, "ok: the last window ended ", "1979 samples seen, 0 of them lost");
 	check_json(dir, 0, "{\"state\":\"ok\",\"last_window_end\":\"");
 	CHECK(!strstr(said, "reason"));
-	CHECK_INT(run(dir, "--disabled-file", "/"), 1);
+	CHECK_INT(STATUS(dir, "--disabled-file", "/"), 1);
 	CHECK(strncmp(said, "disabled: '/' is there; the last window ended ", 46) == 0);
 }
 

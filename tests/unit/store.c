@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base profile store tests/stores */
+/* needs: base profile store tests/stores tests/shell */
 #include "store/store.h"
 
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include "stores.h"
 
 #include "harness.h"
+#include "shell.h"
 
 /* What the batches of @n seeds sum up to, without a store in between. */
 static struct hl_profile *expected_profile(unsigned int n, unsigned int seed)
@@ -138,9 +139,9 @@ HL_TEST(a_range_spans_days)
 	struct hl_err err;
 
 	stores_fill(stores_dir(), midnight - 30 * STORES_S, 6, 1);
-	stores_must("cd %s && test -f 2024-02-28.db && test -f 2024-02-29.db", stores_dir());
+	must("cd %s && test -f 2024-02-28.db && test -f 2024-02-29.db", stores_dir());
 	/* The day that is over stands alone. */
-	stores_must("cd %s && ! ls 2024-02-28.db-wal 2>/dev/null", stores_dir());
+	must("cd %s && ! ls 2024-02-28.db-wal 2>/dev/null", stores_dir());
 	reading = stores_read(stores_dir(), midnight - 20 * STORES_S, midnight + 20 * STORES_S, &err);
 	CHECK_INT(stores_total(reading),
 		  stores_samples(2) + stores_samples(3) + stores_samples(4) + stores_samples(5));
@@ -340,14 +341,14 @@ HL_TEST(a_store_that_is_given_twice_counts_once)
 	(void)snprintf(a, sizeof(a), "%s/a", dir);
 	(void)snprintf(b, sizeof(b), "%s/b", dir);
 	stores_fill(a, STORES_NOON, 2, 1);
-	stores_must("ln -s a %s", b);
+	must("ln -s a %s", b);
 	reading = read_two(a, b, 20);
 	CHECK_INT(stores_total(reading), want);
 	CHECK(stores_has_note(reading, "/a' was given more than once, and counts once"));
 	CHECK_STR(hl_profile_meta(hl_reading_profile(reading))->notes[0], "2 windows, none missing");
 	hl_reading_free(reading);
 
-	stores_must("rm %s && cp -r %s %s", b, a, b);
+	must("rm %s && cp -r %s %s", b, a, b);
 	reading = read_two(a, b, 20);
 	CHECK_INT(stores_total(reading), want);
 	CHECK_INT(hl_profile_meta(hl_reading_profile(reading))->seen, 2 * 1979);
@@ -374,10 +375,9 @@ HL_TEST(a_copy_of_a_damaged_day_is_shown)
 	(void)snprintf(a, sizeof(a), "%s/a", dir);
 	(void)snprintf(b, sizeof(b), "%s/b", dir);
 	stores_fill(a, STORES_NOON, 2, 1);
-	stores_must(
-		"cp -r %s %s && cd %s && printf '\\377\\377' | dd of=2024-02-28.db bs=1 conv=notrunc seek=60 "
-		"status=none && echo x >2024-02-28.db.damaged-20240228T130000Z",
-		a, b, a);
+	must("cp -r %s %s && cd %s && printf '\\377\\377' | dd of=2024-02-28.db bs=1 conv=notrunc seek=60 "
+	     "status=none && echo x >2024-02-28.db.damaged-20240228T130000Z",
+	     a, b, a);
 	reading = read_two(a, b, 20);
 	CHECK_INT(stores_total(reading), stores_samples(1) + stores_samples(2));
 	(void)snprintf(want, sizeof(want),
@@ -388,7 +388,7 @@ HL_TEST(a_copy_of_a_damaged_day_is_shown)
 	CHECK(!stores_has_note(reading, "alike"));
 	hl_reading_free(reading);
 	/* The file is named once where the reason names it, too. */
-	stores_must("rm -r %s && mkdir %s && cd %s && echo no database >2024-02-28.db", a, a, a);
+	must("rm -r %s && mkdir %s && cd %s && echo no database >2024-02-28.db", a, a, a);
 	reading = read_two(a, b, 20);
 	(void)snprintf(
 		want, sizeof(want),
@@ -442,20 +442,19 @@ HL_TEST(sqlite_shell_answers)
 	stores_fill(stores_dir(), STORES_NOON, 5, 1);
 	if (system("command -v sqlite3 >/dev/null"))
 		SKIP("there is no sqlite3 shell");
-	stores_must("cd %s && test \"$(sqlite3 2024-02-28.db \"SELECT sum(samples) FROM instructions "
-		    "WHERE time >= '2024-02-28T12:00:10Z' AND time < '2024-02-28T12:00:20Z'\")\" = %d",
-		    stores_dir(), (int)stores_samples(2));
-	stores_must("cd %s && test \"$(sqlite3 2024-02-28.db \"SELECT function, instruction, samples FROM "
-		    "hottest "
-		    "WHERE function = 'f1004'\")\" = 'f1004|mov 1004(%%rax),%%rbx|%d'",
-		    stores_dir(), 1 + (4 * 7 + 39 * 13) % 5);
-	stores_must("cd %s && test \"$(sqlite3 2024-02-28.db 'SELECT count(*), sum(lost) FROM coverage')\" = "
-		    "'5|0'",
-		    stores_dir());
-	stores_must("cd %s && test \"$(sqlite3 2024-02-28.db 'SELECT sum(samples) FROM lost')\" = 15",
-		    stores_dir());
-	stores_must("cd %s && test \"$(sqlite3 2024-02-28.db 'SELECT hex(build_id) FROM binaries')\" = 1234",
-		    stores_dir());
+	must("cd %s && test \"$(sqlite3 2024-02-28.db \"SELECT sum(samples) FROM instructions "
+	     "WHERE time >= '2024-02-28T12:00:10Z' AND time < '2024-02-28T12:00:20Z'\")\" = %d",
+	     stores_dir(), (int)stores_samples(2));
+	must("cd %s && test \"$(sqlite3 2024-02-28.db \"SELECT function, instruction, samples FROM "
+	     "hottest "
+	     "WHERE function = 'f1004'\")\" = 'f1004|mov 1004(%%rax),%%rbx|%d'",
+	     stores_dir(), 1 + (4 * 7 + 39 * 13) % 5);
+	must("cd %s && test \"$(sqlite3 2024-02-28.db 'SELECT count(*), sum(lost) FROM coverage')\" = "
+	     "'5|0'",
+	     stores_dir());
+	must("cd %s && test \"$(sqlite3 2024-02-28.db 'SELECT sum(samples) FROM lost')\" = 15", stores_dir());
+	must("cd %s && test \"$(sqlite3 2024-02-28.db 'SELECT hex(build_id) FROM binaries')\" = 1234",
+	     stores_dir());
 }
 
 HL_TEST(an_agent_goes_on_where_one_ended)
@@ -558,9 +557,9 @@ HL_TEST(old_days_are_removed_whole)
 
 	for (unsigned int i = 0; i < 5; i++)
 		stores_fill(stores_dir(), STORES_NOON + i * day, 2, 1);
-	stores_must("cd %s && cp 2024-02-29.db 2024-02-29.db.damaged-20240229T120000Z && touch 2024-13-01.db "
-		    "2024-02-29.dbx 24-02-29.db other",
-		    stores_dir());
+	must("cd %s && cp 2024-02-29.db 2024-02-29.db.damaged-20240229T120000Z && touch 2024-13-01.db "
+	     "2024-02-29.dbx 24-02-29.db other",
+	     stores_dir());
 	CHECK_INT(hl_days_list(stores_dir(), &days, &n, &err), 0);
 	CHECK_INT(n, 6);
 	CHECK_STR(days[0].name, "2024-02-28.db");
@@ -569,7 +568,7 @@ HL_TEST(old_days_are_removed_whole)
 	prune((struct hl_store_limits){ .max_age_ns = 0 }, STORES_NOON + 10 * day, 0);
 	prune((struct hl_store_limits){ .max_age_ns = 4 * day }, STORES_NOON + 4 * day, 0);
 	prune((struct hl_store_limits){ .max_age_ns = 3 * day }, STORES_NOON + 4 * day, 1);
-	stores_must("cd %s && ! test -e 2024-02-28.db && test -e 2024-02-29.db", stores_dir());
+	must("cd %s && ! test -e 2024-02-28.db && test -e 2024-02-29.db", stores_dir());
 	/* By size: the oldest, and what was set aside of it, but never today's. */
 	CHECK_INT(hl_days_list(stores_dir(), &days, &n, &err), 0);
 	prune((struct hl_store_limits){ .max_bytes = days[0].bytes * 3 + 1 }, STORES_NOON + 4 * day, 2);
@@ -581,6 +580,5 @@ HL_TEST(old_days_are_removed_whole)
 		CHECK_INT(hl_days_prune(stores_dir(), &tiny, STORES_NOON + 4 * day, &removed, &err), -ENOSPC);
 		CHECK_INT(removed, 2);
 	}
-	stores_must("cd %s && test -e 2024-03-03.db && test -e other && test -e 2024-02-29.dbx",
-		    stores_dir());
+	must("cd %s && test -e 2024-03-03.db && test -e other && test -e 2024-02-29.dbx", stores_dir());
 }

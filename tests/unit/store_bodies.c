@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base profile store tests/stores */
+/* needs: base profile store tests/stores tests/shell */
 #include "store/body.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base profile store tests/stores */
+/* needs: base profile store tests/stores tests/shell */
 #include "store/store.h"
 
 #include <errno.h>
@@ -18,6 +18,7 @@
 #include "stores.h"
 
 #include "harness.h"
+#include "shell.h"
 
 /* What can happen to a store: kills, full disks, damage, other versions. Nothing of it may stop the writer. */
 
@@ -116,7 +117,7 @@ HL_TEST_TIMEOUT(a_kill_loses_at_most_the_open_window, 300)
 		if (next > 3900)
 			break;
 	}
-	stores_must("cd %s && ! ls | grep -q damaged", stores_dir());
+	must("cd %s && ! ls | grep -q damaged", stores_dir());
 	NOTE("%u windows in %d rounds", next, ROUNDS);
 }
 
@@ -147,7 +148,7 @@ HL_TEST(a_truncated_day_is_set_aside)
 	struct hl_err err = { "" };
 
 	stores_fill(stores_dir(), STORES_NOON, 20, 1);
-	stores_must("truncate -s 20000 %s", day_file());
+	must("truncate -s 20000 %s", day_file());
 	store = stores_open(stores_dir());
 	if (write_one(store, STORES_NOON + 200 * STORES_S, 30, &err))
 		FAIL("%s", err.text);
@@ -161,7 +162,7 @@ HL_TEST(a_truncated_day_is_set_aside)
 	CHECK_STR(hl_store_notice(store), "");
 	CHECK_INT(write_one(store, STORES_NOON + 210 * STORES_S, 31, &err), 0);
 	hl_store_close(store);
-	stores_must("cd %s && ls | grep -q '^2024-02-28.db.damaged-[0-9]*T[0-9]*Z$'", stores_dir());
+	must("cd %s && ls | grep -q '^2024-02-28.db.damaged-[0-9]*T[0-9]*Z$'", stores_dir());
 	reading = stores_read(stores_dir(), STORES_NOON, STORES_NOON + 220 * STORES_S, &err);
 	CHECK_INT(stores_total(reading), samples_of(30, 32));
 	CHECK(stores_has_note(reading, "was set aside by the agent"));
@@ -174,7 +175,7 @@ HL_TEST(no_database_at_all)
 	struct hl_store *store;
 	struct hl_err err = { "" };
 
-	stores_must("head -c 40000 /dev/zero | tr '\\0' x >%s", day_file());
+	must("head -c 40000 /dev/zero | tr '\\0' x >%s", day_file());
 	store = stores_open(stores_dir());
 	CHECK_INT(write_one(store, STORES_NOON, 1, &err), 0);
 	CHECK(strstr(hl_store_notice(store), "file is not a database"));
@@ -193,8 +194,8 @@ HL_TEST_TIMEOUT(what_is_no_file_is_set_aside, 60)
 		struct hl_day_info info;
 		struct hl_err err = { "" };
 
-		stores_must("rm -rf %s/2024*", stores_dir());
-		stores_must(makers[i], day_file(), day_file());
+		must("rm -rf %s/2024*", stores_dir());
+		must(makers[i], day_file(), day_file());
 		NOTE("%s", makers[i]);
 		CHECK(!stores_read(stores_dir(), STORES_NOON, STORES_NOON + STORES_S, &err));
 		CHECK(strstr(
@@ -221,7 +222,7 @@ HL_TEST(gaps_set_a_damaged_day_aside_too)
 	struct hl_store *store;
 	struct hl_err err = { "" };
 
-	stores_must("echo nonsense >%s", day_file());
+	must("echo nonsense >%s", day_file());
 	store = stores_open(stores_dir());
 	hl_store_gap(store, STORES_NOON, STORES_NOON + 60 * STORES_S, 0, "disabled by x");
 	if (hl_store_flush(store, &err))
@@ -241,7 +242,7 @@ HL_TEST(another_database_is_no_day)
 
 	if (system("command -v sqlite3 >/dev/null"))
 		SKIP("there is no sqlite3 shell");
-	stores_must("sqlite3 %s 'CREATE TABLE windows(a)'", day_file());
+	must("sqlite3 %s 'CREATE TABLE windows(a)'", day_file());
 	CHECK(!stores_read(stores_dir(), STORES_NOON, STORES_NOON + STORES_S, &err));
 	CHECK(strstr(err.text, "is no day of a hotleaf store"));
 	store = stores_open(stores_dir());
@@ -276,7 +277,7 @@ HL_TEST(a_day_of_a_newer_version)
 	CHECK_INT(write_one(store, STORES_NOON + 30 * STORES_S, 1, &err), 0);
 	CHECK(strstr(hl_store_notice(store), "written by a newer hotleaf"));
 	hl_store_close(store);
-	stores_must("cd %s && ls | grep -q '^2024-02-28.db.newer-'", stores_dir());
+	must("cd %s && ls | grep -q '^2024-02-28.db.newer-'", stores_dir());
 }
 
 static bool is_missing_some(const struct hl_reading *reading)
@@ -295,7 +296,7 @@ HL_TEST_TIMEOUT(flipped_bits, 300)
 
 	stores_fill(stores_dir(), STORES_NOON, 20, 1);
 	whole = stores_read(stores_dir(), STORES_NOON, STORES_NOON + 200 * STORES_S, &err);
-	stores_must("cp %s %s/whole", day_file(), stores_dir());
+	must("cp %s %s/whole", day_file(), stores_dir());
 	CHECK(stat(day_file(), &st) == 0);
 	srand(11);
 	for (int round = 0; round < ROUNDS; round++) {
@@ -303,7 +304,7 @@ HL_TEST_TIMEOUT(flipped_bits, 300)
 		struct hl_store *store;
 		int fd;
 
-		stores_must("cd %s && rm -f 2024* && cp whole 2024-02-28.db", stores_dir());
+		must("cd %s && rm -f 2024* && cp whole 2024-02-28.db", stores_dir());
 		fd = open(day_file(), O_RDWR);
 		for (int i = 0; i < 1 + round % 8; i++) {
 			off_t at = (off_t)(rand() % (int)st.st_size);
@@ -354,9 +355,9 @@ HL_TEST_TIMEOUT(a_check_reads_every_row, 120)
 	if (hl_day_inspect(day_file(), true, &info, &err))
 		FAIL("%s", err.text);
 	CHECK_INT(info.windows, 370);
-	stores_must("cp %s %s/whole", day_file(), stores_dir());
+	must("cp %s %s/whole", day_file(), stores_dir());
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
-		stores_must("cp %s/whole %s", stores_dir(), day_file());
+		must("cp %s/whole %s", stores_dir(), day_file());
 		CHECK_INT(hl_db_open(day_file(), HL_DB_WRITE, &db, &err), 0);
 		if (hl_db_run(db, changes[i], &err))
 			FAIL("%s", err.text);
@@ -374,7 +375,7 @@ HL_TEST(the_directory_may_be_a_link)
 	struct hl_err err = { "" };
 
 	stores_fill(stores_dir(), STORES_NOON, 3, 1);
-	stores_must("cd %s && ln -s . link && ln -s link again", stores_dir());
+	must("cd %s && ln -s . link && ln -s link again", stores_dir());
 	(void)snprintf(path, sizeof(path), "%s/again/2024-02-28.db", stores_dir());
 	if (hl_day_inspect(path, true, &info, &err))
 		FAIL("%s", err.text);
@@ -418,7 +419,7 @@ HL_TEST_TIMEOUT(a_full_disk_pauses_writing, 120)
 	}
 	CHECK(lost > 0 && kept > 0);
 	NOTE("full after %u windows: %s", i, err.text);
-	stores_must("test -f %s/2024-02-28.db && ! ls %s | grep -q damaged", path, path);
+	must("test -f %s/2024-02-28.db && ! ls %s | grep -q damaged", path, path);
 	for (int k = 0; k < 3; k++, i++, at += 10 * STORES_S) {
 		CHECK(write_one(store, at, i, &err) != 0);
 		lost += stores_samples(i);
@@ -479,10 +480,10 @@ HL_TEST(a_store_that_is_deleted_comes_again)
 	(void)snprintf(path, sizeof(path), "%s/gone", stores_dir());
 	store = stores_open(path);
 	CHECK_INT(write_one(store, STORES_NOON, 1, &err), 0);
-	stores_must("rm -r %s", path);
+	must("rm -r %s", path);
 	if (write_one(store, STORES_NOON + 10 * STORES_S, 2, &err))
 		FAIL("%s", err.text);
-	stores_must("rm %s/2024*", path);
+	must("rm %s/2024*", path);
 	if (write_one(store, STORES_NOON + 20 * STORES_S, 3, &err))
 		FAIL("%s", err.text);
 	/* The lock came again, too. */
@@ -509,14 +510,14 @@ HL_TEST(a_lock_that_is_taken_away_comes_again)
 	(void)snprintf(path, sizeof(path), "%s/locked", stores_dir());
 	store = stores_open(path);
 	CHECK_INT(write_one(store, STORES_NOON, 1, &err), 0);
-	stores_must("rm %s/lock", path);
+	must("rm %s/lock", path);
 	CHECK_INT(write_one(store, STORES_NOON + 10 * STORES_S, 2, &err), 0);
 	CHECK_INT(hl_store_open(path, &none, &second, &err), -EBUSY);
-	stores_must("mv %s %s.old && mkdir %s", path, path, path);
+	must("mv %s %s.old && mkdir %s", path, path, path);
 	CHECK_INT(write_one(store, STORES_NOON + 20 * STORES_S, 3, &err), 0);
 	CHECK_INT(hl_store_open(path, &none, &second, &err), -EBUSY);
 	/* Where another was faster, nothing is written beside it. */
-	stores_must("rm %s/lock", path);
+	must("rm %s/lock", path);
 	second = stores_open(path);
 	CHECK_INT(write_one(store, STORES_NOON + 30 * STORES_S, 4, &err), -EBUSY);
 	CHECK(strstr(err.text, "another hotleaf writes to the store"));
@@ -532,7 +533,7 @@ HL_TEST(an_old_day_that_stays_is_told_once)
 	struct hl_store *store;
 	struct hl_err err = { "" };
 
-	stores_must("cd %s && mkdir 2024-01-01.db && touch 2024-01-02.db 2024-02-27.db", stores_dir());
+	must("cd %s && mkdir 2024-01-01.db && touch 2024-01-02.db 2024-02-27.db", stores_dir());
 	CHECK_INT(hl_store_open(stores_dir(), &limits, &store, &err), 0);
 	if (write_one(store, STORES_NOON, 1, &err))
 		FAIL("%s", err.text);
@@ -540,8 +541,8 @@ HL_TEST(an_old_day_that_stays_is_told_once)
 	CHECK_INT(write_one(store, STORES_NOON + 10 * STORES_S, 1, &err), 0);
 	CHECK_STR(hl_store_notice(store), "");
 	hl_store_close(store);
-	stores_must("cd %s && test -d 2024-01-01.db && ! test -e 2024-01-02.db && test -e 2024-02-28.db",
-		    stores_dir());
+	must("cd %s && test -d 2024-01-01.db && ! test -e 2024-01-02.db && test -e 2024-02-28.db",
+	     stores_dir());
 }
 
 /* All days would be old by it. */
@@ -560,11 +561,11 @@ HL_TEST(a_clock_that_jumps_ahead_removes_nothing)
 		for (unsigned int i = 0; i < 3; i++)
 			CHECK_INT(write_one(store, (turn ? STORES_NOON : later) + i * 10 * STORES_S, i, &err),
 				  0);
-		stores_must("cd %s && test -e 2024-02-25.db", stores_dir());
+		must("cd %s && test -e 2024-02-25.db", stores_dir());
 		for (unsigned int i = 0; i < 3; i++)
 			CHECK_INT(write_one(store, (turn ? later : STORES_NOON) + i * 10 * STORES_S, i, &err),
 				  0);
-		stores_must("cd %s && test -e 2024-02-25.db", stores_dir());
+		must("cd %s && test -e 2024-02-25.db", stores_dir());
 		CHECK(hl_store_doubts_clock(store));
 		hl_store_close(store);
 	}
@@ -574,8 +575,8 @@ HL_TEST(a_clock_that_jumps_ahead_removes_nothing)
 		CHECK_INT(write_one(store, STORES_NOON + i * HL_DAY_NS / 2, i, &err), 0);
 	CHECK(!hl_store_doubts_clock(store));
 	hl_store_close(store);
-	stores_must("cd %s && ! test -e 2024-02-24.db && ! test -e 2024-02-25.db && test -e 2024-02-28.db",
-		    stores_dir());
+	must("cd %s && ! test -e 2024-02-24.db && ! test -e 2024-02-25.db && test -e 2024-02-28.db",
+	     stores_dir());
 }
 
 HL_TEST(limits_pause_writing_too)
@@ -596,8 +597,7 @@ HL_TEST(limits_pause_writing_too)
 	CHECK(lost > 0);
 	CHECK(strstr(err.text, "has reached its size limit, and no older day is left to remove"));
 	hl_store_close(store);
-	stores_must("cd %s && ! test -e 2024-02-27.db && test \"$(du -sk . | cut -f1)\" -lt 500",
-		    stores_dir());
+	must("cd %s && ! test -e 2024-02-27.db && test \"$(du -sk . | cut -f1)\" -lt 500", stores_dir());
 }
 
 /* A reader that stands still in the middle must not hold up the writer. */

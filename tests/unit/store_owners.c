@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base profile store tests/stores */
+/* needs: base profile store tests/stores tests/shell */
 #include <stdlib.h>
 
 #include "store/owner.h"
@@ -7,6 +7,7 @@
 #include "stores.h"
 
 #include "harness.h"
+#include "shell.h"
 
 /* Whose samples a store holds, as readers and the sqlite3 shell are told. */
 
@@ -187,10 +188,10 @@ HL_TEST(sqlite_shell_knows_whose_samples_they_are)
 	if (system("command -v sqlite3 >/dev/null"))
 		SKIP("there is no sqlite3 shell");
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		stores_must("cd %s && got=$(sqlite3 2024-02-28.db \"%s\") && test \"$got\" = \"$(printf "
-			    "'%s')\" || "
-			    "{ echo \"# $got\"; false; }",
-			    stores_dir(), cases[i].sql, cases[i].want);
+		must("cd %s && got=$(sqlite3 2024-02-28.db \"%s\") && test \"$got\" = \"$(printf "
+		     "'%s')\" || "
+		     "{ echo \"# $got\"; false; }",
+		     stores_dir(), cases[i].sql, cases[i].want);
 }
 
 /* The examples of the man page do what it says. */
@@ -199,13 +200,13 @@ HL_TEST(examples_of_the_man_page)
 	stores_fill(stores_dir(), STORES_NOON - 30 * STORES_S, 400, 1);
 	if (system("command -v sqlite3 >/dev/null"))
 		SKIP("there is no sqlite3 shell");
-	stores_must("awk '/^SELECT/,/;$/' tools/man/hotleaf-store.5 >%s/sql && grep -c SELECT %s/sql | grep "
-		    "-qx 6 &&"
-		    " sed -i \"s/web[.]service/web/; s/= 'web'/= 'red'/; s/2026-11-30/2024-02-28/\" %s/sql",
-		    stores_dir(), stores_dir(), stores_dir());
+	must("awk '/^SELECT/,/;$/' tools/man/hotleaf-store.5 >%s/sql && grep -c SELECT %s/sql | grep "
+	     "-qx 6 &&"
+	     " sed -i \"s/web[.]service/web/; s/= 'web'/= 'red'/; s/2026-11-30/2024-02-28/\" %s/sql",
+	     stores_dir(), stores_dir(), stores_dir());
 	/* Four answer; there are no gaps, and no code that could not be kept. */
-	stores_must("cd %s && sqlite3 -bail -cmd '.mode list' 2024-02-28.db <sql >out && grep -q "
-		    "'^f[0-9]*|mov ' out &&"
-		    " grep -q '^2024-02-28T12|web|[0-9.]*$' out && grep -q '^web|[0-9]*$' out",
-		    stores_dir());
+	must("cd %s && sqlite3 -bail -cmd '.mode list' 2024-02-28.db <sql >out && grep -q "
+	     "'^f[0-9]*|mov ' out &&"
+	     " grep -q '^2024-02-28T12|web|[0-9.]*$' out && grep -q '^web|[0-9]*$' out",
+	     stores_dir());
 }

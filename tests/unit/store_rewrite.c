@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base profile store tests/stores */
+/* needs: base profile store tests/stores tests/shell */
 #include "store/rewrite.h"
 
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include "stores.h"
 
 #include "harness.h"
+#include "shell.h"
 
 #define HOUR (3600 * STORES_S)
 
@@ -133,7 +134,7 @@ HL_TEST_TIMEOUT(a_day_in_minutes_and_hours_is_the_same_day, 120)
 		  0);
 	rewrite(&hours, STORES_NOON + 14 * HOUR, 0);
 	hl_reading_free(before);
-	stores_must("cd %s && ! ls -A | grep -v '^2024-02-28.db$' | grep -v lock", stores_dir());
+	must("cd %s && ! ls -A | grep -v '^2024-02-28.db$' | grep -v lock", stores_dir());
 }
 
 /* Rows that a sum of ten minutes stands for are not even looked at. */
@@ -151,7 +152,7 @@ HL_TEST_TIMEOUT(an_hour_of_minutes_may_begin_anywhere, 120)
 	CHECK_INT(ask("SELECT min(start / 600000000000) FROM windows"), 2848536);
 	stores_check_range(60, 3660, no_rows);
 	stores_check_range(570, 3630, no_rows);
-	stores_must("sqlite3 %s/2024-02-28.db \"%s\"", stores_dir(), no_hour);
+	must("sqlite3 %s/2024-02-28.db \"%s\"", stores_dir(), no_hour);
 	CHECK_INT(ask("SELECT sum(samples) = (SELECT sum(samples) FROM windows WHERE level = 0) FROM spans"),
 		  1);
 	CHECK_INT(ask("SELECT count(*) FROM spans WHERE level = 0"), 0);
@@ -165,7 +166,7 @@ HL_TEST_TIMEOUT(a_kill_leaves_the_old_day_or_the_new, 300)
 
 	fill();
 	whole = read_day();
-	stores_must("cp %s/2024-02-28.db %s/kept", stores_dir(), stores_dir());
+	must("cp %s/2024-02-28.db %s/kept", stores_dir(), stores_dir());
 	srand(3);
 	for (unsigned int i = 0; i < rounds; i++) {
 		pid_t pid = fork();
@@ -184,13 +185,13 @@ HL_TEST_TIMEOUT(a_kill_leaves_the_old_day_or_the_new, 300)
 		hl_reading_free(reading);
 		if (!hl_store_rewrite_due(stores_dir(), &minutes, STORES_NOON + 13 * HOUR)) {
 			rewritten++;
-			stores_must("cp %s/kept %s/2024-02-28.db", stores_dir(), stores_dir());
+			must("cp %s/kept %s/2024-02-28.db", stores_dir(), stores_dir());
 		}
 	}
 	NOTE("%u of %u were done before the kill", rewritten, rounds);
 	rewrite(&minutes, STORES_NOON + 13 * HOUR, 1);
 	/* What the killed ones left is gone. */
-	stores_must("! ls -A %s | grep '[.]new'", stores_dir());
+	must("! ls -A %s | grep '[.]new'", stores_dir());
 	hl_reading_free(whole);
 }
 
@@ -247,7 +248,7 @@ HL_TEST_TIMEOUT(a_damaged_day_is_not_rewritten, 120)
 	CHECK_STR(err.text, "its window 9 has a damaged sample");
 	CHECK_INT(n, 0);
 	CHECK_INT(ask("SELECT count(*) FROM windows WHERE level = 0"), 500);
-	stores_must("! ls -A %s | grep '[.]new'", stores_dir());
+	must("! ls -A %s | grep '[.]new'", stores_dir());
 }
 
 HL_TEST(one_at_a_time)
@@ -256,8 +257,8 @@ HL_TEST(one_at_a_time)
 	struct hl_err err;
 
 	stores_fill(stores_dir(), STORES_NOON, 2, 1);
-	stores_must("cd %s && touch rewrite.lock", stores_dir());
-	stores_must("cd %s && (flock -x 9; sleep 3) 9>rewrite.lock & sleep 0.5", stores_dir());
+	must("cd %s && touch rewrite.lock", stores_dir());
+	must("cd %s && (flock -x 9; sleep 3) 9>rewrite.lock & sleep 0.5", stores_dir());
 	CHECK_INT(hl_store_rewrite(stores_dir(), &minutes, STORES_NOON + 13 * HOUR, &n, &err), -EBUSY);
 	CHECK(strstr(err.text, "another hotleaf rewrites the store"));
 }
@@ -266,12 +267,12 @@ HL_TEST(one_at_a_time)
 HL_TEST(what_was_left_is_removed)
 {
 	stores_fill(stores_dir(), STORES_NOON, 2, 1);
-	stores_must("cd %s && touch .2024-02-28.db.new .2020-01-01.db.new .2020-01-01.db.new-journal "
-		    ".2020-01-01.db.newer .x.db.new",
-		    stores_dir());
+	must("cd %s && touch .2024-02-28.db.new .2020-01-01.db.new .2020-01-01.db.new-journal "
+	     ".2020-01-01.db.newer .x.db.new",
+	     stores_dir());
 	rewrite(&minutes, STORES_NOON + 13 * HOUR, 1);
-	stores_must("cd %s && test \"$(ls -A | tr '\\n' ' ')\" = '.2020-01-01.db.newer .x.db.new "
-		    "2024-02-28.db lock "
-		    "rewrite.lock '",
-		    stores_dir());
+	must("cd %s && test \"$(ls -A | tr '\\n' ' ')\" = '.2020-01-01.db.newer .x.db.new "
+	     "2024-02-28.db lock "
+	     "rewrite.lock '",
+	     stores_dir());
 }

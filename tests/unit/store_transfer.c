@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base profile store tests/stores */
+/* needs: base profile store tests/stores tests/shell */
 #include "store/transfer.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include "stores.h"
 
 #include "harness.h"
+#include "shell.h"
 
 #define MIDNIGHT (STORES_NOON + 12 * 3600 * STORES_S)
 
@@ -85,7 +86,7 @@ HL_TEST(a_span_goes_to_another_store_and_is_the_same)
 	CHECK_INT(sum.windows, 0);
 	CHECK_INT(sum.present, 30);
 	check_range(since, until);
-	stores_must("cd %s && ls | sort | tr '\\n' ' ' | grep -qx '2024-02-28.db 2024-02-29.db lock '", to);
+	must("cd %s && ls | sort | tr '\\n' ' ' | grep -qx '2024-02-28.db 2024-02-29.db lock '", to);
 }
 
 static void fill_of_host(const char *path, const char *host, uint64_t start_ns, unsigned int n,
@@ -171,16 +172,16 @@ HL_TEST(rewritten_windows_are_not_added_to_those_they_were)
 	if (hl_store_rewrite(from, &minutes, MIDNIGHT + 3 * HL_DAY_NS, &rewritten, &err))
 		FAIL("%s", err.text);
 	CHECK_INT(rewritten, 2);
-	stores_must("rm %s", file);
+	must("rm %s", file);
 	check_nothing_is_added(want);
 	/* And the other way round. */
 	(void)snprintf(to, sizeof(to), "%s/other", stores_dir());
 	CHECK(import(0, INT64_MAX).windows > 0);
 	CHECK_INT(total_of(to), want);
-	stores_must("rm -r %s/from", stores_dir());
+	must("rm -r %s/from", stores_dir());
 	make_store();
 	(void)snprintf(to, sizeof(to), "%s/other", stores_dir());
-	stores_must("rm %s", file);
+	must("rm %s", file);
 	check_nothing_is_added(want);
 }
 
@@ -191,7 +192,7 @@ HL_TEST(days_without_windows_are_not_made)
 	stores_fill(from, MIDNIGHT + 300 * HL_DAY_NS, 1, 1);
 	(void)export(0, INT64_MAX);
 	CHECK_INT(import(0, INT64_MAX).windows, 41);
-	stores_must("cd %s && test \"$(ls | wc -l)\" = 4", to);
+	must("cd %s && test \"$(ls | wc -l)\" = 4", to);
 }
 
 /* A gap in a day without windows goes along. */
@@ -219,20 +220,20 @@ HL_TEST(what_cannot_be_copied_is_told)
 
 	make_store();
 	CHECK_INT(hl_store_export(from, 1, 2, file, &sum, &err), -ENODATA);
-	stores_must("! test -e %s", file);
+	must("! test -e %s", file);
 	(void)export(0, INT64_MAX);
 	CHECK_INT(hl_store_export(from, 0, INT64_MAX, file, &sum, &err), -EEXIST);
 	CHECK_INT(hl_store_import(file, 1, 2, to, &sum, &err), -ENODATA);
 	store = stores_open(to);
 	CHECK_INT(hl_store_import(file, 0, INT64_MAX, to, &sum, &err), -EBUSY);
 	hl_store_close(store);
-	stores_must("cp %s %s/here", file, to);
+	must("cp %s %s/here", file, to);
 	(void)snprintf(here, sizeof(here), "%s/here", to);
 	CHECK_INT(hl_store_import(here, 0, INT64_MAX, to, &sum, &err), -EINVAL);
 	CHECK(strstr(err.text, "itself"));
 	(void)snprintf(here, sizeof(here), "%s/nothing", to);
 	CHECK_INT(hl_store_import(here, 0, INT64_MAX, from, &sum, &err), -ENOENT);
 	CHECK(strstr(err.text, "nothing': No such file or directory"));
-	stores_must("echo nonsense >%s", file);
+	must("echo nonsense >%s", file);
 	CHECK_INT(hl_store_import(file, 0, INT64_MAX, to, &sum, &err), -EBADMSG);
 }

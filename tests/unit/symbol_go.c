@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base elf symbol */
+/* needs: base elf symbol tests/shell */
 
 /* Go programs, stripped, against the symbol tables that they had before. */
 
@@ -7,7 +7,6 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include "base/str.h"
 #include "elf/elf.h"
 #include "harness.h"
+#include "shell.h"
 
 static const char plain[] =
 	"package main\n"
@@ -35,19 +35,6 @@ struct program {
 	struct hl_symbols *symbols;
 };
 
-static void run(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static void run(const char *fmt, ...)
-{
-	char command[2048];
-	va_list args;
-
-	va_start(args, fmt);
-	(void)vsnprintf(command, sizeof(command), fmt, args);
-	va_end(args);
-	if (system(command) != 0)
-		FAIL("fails: %s", command);
-}
-
 /* Builds @source as `whole`, and `stripped` of it: with @options, by strip, or by the linker's own -s -w. */
 static struct program build(const char *source, const char *options, bool by_linker)
 {
@@ -61,14 +48,14 @@ static struct program build(const char *source, const char *options, bool by_lin
 	(void)snprintf(path, sizeof(path), "%s/p.go", p.dir);
 	f = fopen(path, "w");
 	CHECK(f && fputs(source, f) >= 0 && fclose(f) == 0);
-	run("cd %s && export GO111MODULE=off GOFLAGS= && HOME=${HOME:-/root} go build %s -o whole p.go",
-	    p.dir, options);
+	must("cd %s && export GO111MODULE=off GOFLAGS= && HOME=${HOME:-/root} go build %s -o whole p.go",
+	     p.dir, options);
 	if (by_linker)
-		run("cd %s && export GO111MODULE=off GOFLAGS= && HOME=${HOME:-/root} "
-		    "go build %s -ldflags='-s -w' -o stripped p.go",
-		    p.dir, options);
+		must("cd %s && export GO111MODULE=off GOFLAGS= && HOME=${HOME:-/root} "
+		     "go build %s -ldflags='-s -w' -o stripped p.go",
+		     p.dir, options);
 	else
-		run("cd %s && strip -o stripped whole", p.dir);
+		must("cd %s && strip -o stripped whole", p.dir);
 	return p;
 }
 
@@ -154,7 +141,7 @@ static void compare(struct program *p)
 	CHECK(found > 1000);
 	hl_symbols_free(p->symbols);
 	hl_elf_free(p->elf);
-	run("rm -rf %s", p->dir);
+	must("rm -rf %s", p->dir);
 }
 
 HL_TEST_TIMEOUT(a_stripped_program, 600)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample elf unwind symbol insn symd process tests/symdchild */
+/* needs: base sample elf unwind symbol insn symd process tests/symdchild tests/shell */
 /* Inlined functions and lines of a kernel that runs elsewhere than it was linked to, and how its file is found. */
 #include "process/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 
 #include "base/err.h"
 #include "harness.h"
+#include "shell.h"
 #include "symd/client.h"
 
 enum { MODULE_OFFSET = 0x3f000000 };
@@ -24,30 +24,18 @@ enum { MODULE_OFFSET = 0x3f000000 };
 
 static char dir[] = "/tmp/hotleaf-kernel-XXXXXX";
 
-static void run(const char *fmt, ...)
-{
-	char command[1024];
-	va_list args;
-
-	va_start(args, fmt);
-	(void)vsnprintf(command, sizeof(command), fmt, args);
-	va_end(args);
-	if (system(command) != 0)
-		FAIL("cannot run: %s", command);
-}
-
 /* A program linked to where kernels are, with inlined functions from line 3 on; its descriptor. */
 static int build_kernel(void)
 {
 	char path[128];
 	int fd;
 
-	run("cd %s && printf '%%s\\n' 'extern volatile int v;' 'volatile int v;' "
-	    "'static inline __attribute__((always_inline)) void inner(void) { v = v * 3; }' "
-	    "'static inline __attribute__((always_inline)) void middle(void) { v++; inner(); }' "
-	    "'void _start(void) { middle(); }' >kernel.c && gcc -O2 -g -nostdlib -static -fno-pie -no-pie "
-	    "-mcmodel=kernel -fcf-protection=none -Wl,-Ttext-segment=0xffffffff80fff000 kernel.c -o vmlinux",
-	    dir);
+	must("cd %s && printf '%%s\\n' 'extern volatile int v;' 'volatile int v;' "
+	     "'static inline __attribute__((always_inline)) void inner(void) { v = v * 3; }' "
+	     "'static inline __attribute__((always_inline)) void middle(void) { v++; inner(); }' "
+	     "'void _start(void) { middle(); }' >kernel.c && gcc -O2 -g -nostdlib -static -fno-pie -no-pie "
+	     "-mcmodel=kernel -fcf-protection=none -Wl,-Ttext-segment=0xffffffff80fff000 kernel.c -o vmlinux",
+	     dir);
 	(void)snprintf(path, sizeof(path), "%s/vmlinux", dir);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	CHECK(fd >= 0);
@@ -126,7 +114,7 @@ HL_TEST(inlined_functions_of_the_kernel)
 	CHECK_INT(lseek(kallsyms, 0, SEEK_SET), 0);
 	CHECK_INT(hl_symd_add_kallsyms(symd, kallsyms, NULL), 0);
 	CHECK(count_inner(symd) >= 3);
-	run("kill -9 $(cat /proc/%d/task/%d/children | cut -d' ' -f1)", getpid(), getpid());
+	must("kill -9 $(cat /proc/%d/task/%d/children | cut -d' ' -f1)", getpid(), getpid());
 	CHECK(count_inner(symd) >= 3);
 	hl_symd_stats(symd, &stats);
 	CHECK_INT(stats.starts, 2);
@@ -135,7 +123,7 @@ HL_TEST(inlined_functions_of_the_kernel)
 	hl_symd_free(symd);
 	(void)close(fd);
 	(void)close(kallsyms);
-	run("rm -r %s", dir);
+	must("rm -r %s", dir);
 }
 
 static void write_at(const char *path, const void *bytes, size_t len)
@@ -174,8 +162,8 @@ HL_TEST(the_kernels_file_is_found)
 	CHECK(mkdtemp(dir));
 	root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	CHECK_INT(hl_kernel_build_id(root, id), 0);
-	run("cd %s && mkdir -p kernel usr/lib/debug/.build-id/aa usr/lib/debug/boot lib/modules/6.1-test",
-	    dir);
+	must("cd %s && mkdir -p kernel usr/lib/debug/.build-id/aa usr/lib/debug/boot lib/modules/6.1-test",
+	     dir);
 	for (size_t len = 0; len < sizeof(notes); len++) {
 		write_at("kernel/notes", notes, len);
 		CHECK_INT(hl_kernel_build_id(root, id), 0);
@@ -193,5 +181,5 @@ HL_TEST(the_kernels_file_is_found)
 	CHECK_STR(found_at(root, id, 2), "module's");
 	CHECK_STR(found_at(root, id, 3), "");
 	(void)close(root);
-	run("rm -r %s", dir);
+	must("rm -r %s", dir);
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample elf unwind symbol insn symd tests/elfwriter tests/symdchild */
+/* needs: base sample elf unwind symbol insn symd tests/elfwriter tests/symdchild tests/shell */
 /* Inlined functions and lines through the messages of symd. */
 #include "symd/client.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "base/str.h"
 #include "elfwriter.h"
 #include "harness.h"
+#include "shell.h"
 #include "symd/server.h"
 #include "symd/transport.h"
 
@@ -23,18 +23,6 @@ enum { BOTH = HL_SYMD_WANT_INLINES | HL_SYMD_WANT_LINES };
 static const struct hl_symd_lines_limits limits = { .memory = 64 << 20, .time_ms = 20000 };
 static char dir[] = "/tmp/hotleaf-lines-XXXXXX";
 
-__attribute__((format(printf, 1, 2))) static void run(const char *fmt, ...)
-{
-	char command[1024];
-	va_list args;
-
-	va_start(args, fmt);
-	(void)vsnprintf(command, sizeof(command), fmt, args);
-	va_end(args);
-	if (system(command) != 0)
-		FAIL("cannot run: %s", command);
-}
-
 /* Compiles tests/workload/inlined.c; its descriptor. */
 static int build(const char *flags)
 {
@@ -42,13 +30,13 @@ static int build(const char *flags)
 	int fd;
 
 	CHECK(mkdtemp(dir));
-	run("cp tests/workload/inlined.c %s && cd %s && gcc -O2 -g %s -c inlined.c && gcc inlined.o -o "
-	    "program",
-	    dir, dir, flags);
+	must("cp tests/workload/inlined.c %s && cd %s && gcc -O2 -g %s -c inlined.c && gcc inlined.o -o "
+	     "program",
+	     dir, dir, flags);
 	(void)snprintf(path, sizeof(path), "%s/program", dir);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	CHECK(fd >= 0);
-	run("rm -r %s", dir);
+	must("rm -r %s", dir);
 	return fd;
 }
 

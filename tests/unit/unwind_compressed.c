@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample elf insn unwind */
+/* needs: base sample elf insn unwind tests/shell */
 
 /* A program whose only call frame information is for debuggers, and compressed. */
 
 #include "unwind/unwind.h"
 
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,19 +14,9 @@
 #include "elf/elf.h"
 #include "harness.h"
 #include "sample/unwind_table.h"
+#include "shell.h"
 
 static char dir[] = "/tmp/hotleaf-compressed-XXXXXX";
-
-__attribute__((format(printf, 1, 2))) static bool run(const char *fmt, ...)
-{
-	char command[1024];
-	va_list args;
-
-	va_start(args, fmt);
-	(void)vsnprintf(command, sizeof(command), fmt, args);
-	va_end(args);
-	return system(command) == 0;
-}
 
 static struct hl_unwind_result table_of(const char *name)
 {
@@ -47,19 +36,18 @@ static struct hl_unwind_result table_of(const char *name)
 static void go_and_build(void)
 {
 	CHECK(mkdtemp(dir) && chdir(dir) == 0);
-	if (!run("printf 'int g(int); int f(int x) { volatile int a[9]; a[x] = x; return x ? f(x - 1) + a[x] "
-		 ": 1; }\n"
-		 "int main(int c, char **v) { return f(c); }' >a.c &&"
-		 "gcc -O1 -g -gz=none -fno-asynchronous-unwind-tables -fno-unwind-tables "
-		 "-fomit-frame-pointer "
-		 "a.c -o plain"))
-		FAIL("cannot build a program");
+	must("printf 'int g(int); int f(int x) { volatile int a[9]; a[x] = x; return x ? f(x - 1) + a[x] "
+	     ": 1; }\n"
+	     "int main(int c, char **v) { return f(c); }' >a.c &&"
+	     "gcc -O1 -g -gz=none -fno-asynchronous-unwind-tables -fno-unwind-tables "
+	     "-fomit-frame-pointer "
+	     "a.c -o plain");
 }
 
 static void leave_and_remove(void)
 {
 	CHECK(chdir("/") == 0);
-	CHECK(run("rm -r %s", dir));
+	must("rm -r %s", dir);
 }
 
 HL_TEST(by_every_method)
@@ -73,11 +61,11 @@ HL_TEST(by_every_method)
 	plain = table_of("plain");
 	CHECK(plain.n_fdes >= 2);
 	for (i = 0; i < sizeof(methods) / sizeof(*methods); i++) {
-		if (!run("objcopy --compress-debug-sections=%s plain packed 2>/dev/null", methods[i])) {
+		if (shell("objcopy --compress-debug-sections=%s plain packed 2>/dev/null", methods[i])) {
 			NOTE("objcopy knows no %s", methods[i]);
 			continue;
 		}
-		CHECK(run("readelf -SW packed | grep -Eq '[.]zdebug_|  C '"));
+		must("readelf -SW packed | grep -Eq '[.]zdebug_|  C '");
 		packed = table_of("packed");
 		CHECK_INT(packed.n_fdes, plain.n_fdes);
 		CHECK(packed.len == plain.len && memcmp(packed.bytes, plain.bytes, plain.len) == 0);
@@ -95,11 +83,11 @@ HL_TEST(damaged)
 	go_and_build();
 	plain = table_of("plain");
 	/* The C library's start files have .eh_frame, which stays; the rest is derived from the code. */
-	CHECK(run("objcopy --compress-debug-sections=zlib plain packed && "
-		  "at=$(readelf -SW packed | sed -n 's/.*[.]debug_frame *PROGBITS *[0-9a-f]* "
-		  "*\\([0-9a-f]*\\) .*/\\1/p') && "
-		  "printf '\\377\\377\\377\\377' | dd of=packed bs=1 seek=$((0x$at + 30)) conv=notrunc "
-		  "status=none"));
+	must("objcopy --compress-debug-sections=zlib plain packed && "
+	     "at=$(readelf -SW packed | sed -n 's/.*[.]debug_frame *PROGBITS *[0-9a-f]* "
+	     "*\\([0-9a-f]*\\) .*/\\1/p') && "
+	     "printf '\\377\\377\\377\\377' | dd of=packed bs=1 seek=$((0x$at + 30)) conv=notrunc "
+	     "status=none");
 	table = table_of("packed");
 	CHECK(table.n_fdes < plain.n_fdes);
 	CHECK(table.derived > plain.derived);
