@@ -276,6 +276,14 @@ static void tell(struct hl_keeper *k, int code, const struct hl_err *err)
 		k->failure.text[0] = '\0';
 }
 
+static void lose(struct hl_keeper *k, const struct hl_kept *kept, const char *reason)
+{
+	uint64_t samples = hl_window_total(&kept->window);
+
+	hl_store_gap(k->options.store, kept->when.start_ns, kept->when.end_ns, samples, reason);
+	hl_metrics_lose_window(k->options.metrics, samples);
+}
+
 static void keep(struct hl_keeper *k, const struct hl_kept *kept)
 {
 	_cleanup_(hl_batch_freep) struct hl_batch *batch = hl_batch_new();
@@ -291,9 +299,7 @@ static void keep(struct hl_keeper *k, const struct hl_kept *kept)
 	if (!code)
 		code = name_samples(k, kept, batch, &counts, &err);
 	if (code) {
-		hl_store_gap(k->options.store, kept->when.start_ns, kept->when.end_ns,
-			     hl_window_total(&kept->window), err.text);
-		hl_metrics_lose_window(k->options.metrics, hl_window_total(&kept->window));
+		lose(k, kept, err.text);
 	} else {
 		fill_header(k, kept, &counts, &header);
 		code = hl_store_write(k->options.store, &header.meta, batch, &err);
@@ -433,8 +439,11 @@ void hl_keeper_free(struct hl_keeper *k)
 		return;
 	if (k->runs)
 		finish(k);
-	for (size_t i = 0; i < k->n_waiting; i++)
+	/* Some are left if the thread could not be started. */
+	for (size_t i = 0; i < k->n_waiting; i++) {
+		lose(k, &k->waiting[i], "the thread that writes could not be started");
 		hl_kept_done(&k->waiting[i]);
+	}
 	(void)pthread_mutex_destroy(&k->lock);
 	(void)pthread_cond_destroy(&k->changed);
 	free(k);
