@@ -89,22 +89,29 @@ HL_TEST(a_span_goes_to_another_store_and_is_the_same)
 	must("cd %s && ls | sort | tr '\\n' ' ' | grep -qx '2024-02-28.db 2024-02-29.db lock '", to);
 }
 
-static void fill_of_host(const char *path, const char *host, uint64_t start_ns, unsigned int n,
-			 unsigned int seed)
+static void fill_of_length(const char *path, const char *host, uint64_t start_ns, unsigned int n,
+			   unsigned int seed, uint64_t length_ns)
 {
 	struct hl_store *store = stores_open(path);
 
 	for (unsigned int i = 0; i < n; i++) {
-		struct hl_profile_meta meta = stores_meta(start_ns + i * 10 * STORES_S);
+		struct hl_profile_meta meta = stores_meta(start_ns + i * length_ns);
 		struct hl_batch *batch = stores_batch(seed + i);
 		struct hl_err err;
 
 		meta.host = host;
+		meta.end_ns = meta.start_ns + length_ns;
 		if (hl_store_write(store, &meta, batch, &err))
 			FAIL("%s", err.text);
 		hl_batch_free(batch);
 	}
 	hl_store_close(store);
+}
+
+static void fill_of_host(const char *path, const char *host, uint64_t start_ns, unsigned int n,
+			 unsigned int seed)
+{
+	fill_of_length(path, host, start_ns, n, seed, 10 * STORES_S);
 }
 
 HL_TEST(stores_of_two_hosts_become_one)
@@ -183,6 +190,55 @@ HL_TEST(rewritten_windows_are_not_added_to_those_they_were)
 	(void)snprintf(to, sizeof(to), "%s/other", stores_dir());
 	must("rm %s", file);
 	check_nothing_is_added(want);
+}
+
+static void rewrite_minutes(const char *path)
+{
+	const struct hl_store_limits minutes = { .windows_ns = 1 };
+	unsigned int rewritten;
+	struct hl_err err;
+
+	if (hl_store_rewrite(path, &minutes, MIDNIGHT + 3 * HL_DAY_NS, &rewritten, &err))
+		FAIL("%s", err.text);
+	CHECK_INT(rewritten, 1);
+}
+
+/* Windows of a second, the last one before a stop, and a minute that has nothing but a short one. */
+HL_TEST(short_windows_are_not_added_to_those_they_became)
+{
+	uint64_t want;
+
+	make_store();
+	must("rm %s/*.db", from);
+	fill_of_length(from, "host1", MIDNIGHT - 600 * STORES_S, 120, 1, STORES_S);
+	stores_fill(from, MIDNIGHT - 480 * STORES_S, 5, 200);
+	fill_of_length(from, "host1", MIDNIGHT - 430 * STORES_S, 1, 300, 7 * STORES_S / 10);
+	fill_of_length(from, "host1", MIDNIGHT - 300 * STORES_S, 2, 400, STORES_S / 2);
+	want = total_of(from);
+	(void)export(0, INT64_MAX);
+	CHECK_INT(import(0, INT64_MAX).windows, 128);
+	rewrite_minutes(to);
+	CHECK_INT(import(0, INT64_MAX).windows, 0);
+	CHECK_INT(total_of(to), want);
+	/* And the other way round. */
+	rewrite_minutes(from);
+	must("rm %s", file);
+	(void)snprintf(to, sizeof(to), "%s/other", stores_dir());
+	fill_of_length(to, "host1", MIDNIGHT - 300 * STORES_S, 1, 400, STORES_S / 2);
+	(void)export(0, INT64_MAX);
+	CHECK_INT(import(0, INT64_MAX).overlapping, 1);
+}
+
+/* A clock that is corrected makes windows begin a little early: those are others. */
+HL_TEST(windows_that_begin_a_little_early_are_added)
+{
+	make_store();
+	must("rm %s/*.db", from);
+	stores_fill(to, MIDNIGHT - 600 * STORES_S, 1, 1);
+	fill_of_length(from, "host1", MIDNIGHT - 590 * STORES_S - STORES_S / 4, 1, 2, 7 * STORES_S / 10);
+	fill_of_length(from, "host1", MIDNIGHT - 589 * STORES_S - STORES_S / 2, 1, 3, 10 * STORES_S);
+	(void)export(0, INT64_MAX);
+	CHECK_INT(import(0, INT64_MAX).windows, 2);
 }
 
 /* Two windows far from each other are two days, and none between them. */

@@ -206,8 +206,8 @@ static int is_present(struct merge *m, const struct stored_window *w, struct hl_
 		return code;
 	}
 	hl_query_give(m->overlapping, hl_int(w->source), hl_int(m->first_window),
-		      hl_int((int64_t)w->start_ns - m->longest_ns), hl_int(end_ns - TOLERANCE_NS),
-		      hl_int(w->start_ns + TOLERANCE_NS));
+		      hl_int((int64_t)w->start_ns - m->longest_ns), hl_int(w->start_ns), hl_int(end_ns),
+		      hl_int(TOLERANCE_NS));
 	code = has_row(m->overlapping, err);
 	if (code) {
 		m->merged.overlapping += code == 1;
@@ -347,11 +347,15 @@ static int prepare(struct merge *m, struct hl_err *err)
 		{ &m->present, m->to,
 		  "SELECT 1 FROM windows WHERE level = 0 AND source = ? AND start = ? AND"
 		  " length = ? AND samples = ? AND seen = ? AND idle = ?" },
-		/* Windows that begin a little early or late are others all the same: clocks are corrected. */
+		/*
+		 * Windows that begin a little early or late are others all the same: clocks are corrected. But
+		 * those that are no longer than that have all of their time in what they became.
+		 */
 		{ &m->overlapping, m->to,
 		  "SELECT 1 FROM windows w WHERE level = 0 AND source IN (SELECT s.id FROM sources s,"
-		  " sources t WHERE t.id = ? AND s.host = t.host AND s.event = t.event) AND id <= ? AND"
-		  " start >= ? AND start < ? AND start + length > ? LIMIT 1" },
+		  " sources t WHERE t.id = ?1 AND s.host = t.host AND s.event = t.event) AND id <= ?2 AND"
+		  " start >= ?3 AND start < ?5 AND min(start + length, ?5) - max(start, ?4) >"
+		  " min(?6, length / 2, (?5 - ?4) / 2) LIMIT 1" },
 		{ &m->same_gap, m->to,
 		  "SELECT 1 FROM gaps WHERE start = ? AND length = ? AND samples = ? AND reason = ?" },
 	};
