@@ -132,6 +132,8 @@ int hl_summary_unread(struct hl_summary *s, const char *path, struct hl_err *err
 	(void)hl_err_set(&note, 0, "%s could not be read, its windows are not shown: %s", path, why);
 	if (!s->unread)
 		s->unread = keep(s, note.text);
+	/* It is told in the head from here on, and is not why a command failed. */
+	err->text[0] = '\0';
 	return add_note(s, note.text, err);
 }
 
