@@ -88,6 +88,27 @@ HL_TEST(after_the_last_window)
 	CHECK_INT(STATUS(store_at("none")), 1);
 }
 
+/* An agent that was stopped for a while ends its window late: that makes nobody patient. */
+HL_TEST(a_window_that_took_longer)
+{
+	const char *dir = store_at("stopped");
+	struct hl_profile_meta meta = stores_meta(hl_realtime_ns() - 400 * STORES_S);
+	struct hl_batch *batch = stores_batch(1);
+	struct hl_store *store = stores_open(dir);
+
+	meta.end_ns += 290 * STORES_S;
+	CHECK_INT(hl_store_write(store, &meta, batch, NULL), 0);
+	hl_store_tell_window(store, 300 * STORES_S);
+	check(dir, 0, "ok: ", "windows of 300 s");
+	age_lock(dir);
+	/* As after settings were read again. */
+	hl_store_tell_window(store, 10 * STORES_S);
+	check(dir, 1, "stale: an agent runs ", "windows of 10 s");
+	hl_store_close(store);
+	check(dir, 1, "stale: no agent runs; ", "windows of 10 s");
+	hl_batch_free(batch);
+}
+
 HL_TEST(windows_that_come)
 {
 	const char *dir = store_at("new");

@@ -416,7 +416,10 @@ HL_TEST(a_writer_is_seen_and_not_disturbed)
 	CHECK_INT(writer.pid, getpid());
 	CHECK_INT(writer.window_s, 300);
 	hl_store_close(store);
+	writer = (struct hl_store_writer){ 0 };
 	CHECK_INT(hl_store_writer(stores_dir(), &writer), 0);
+	CHECK_INT(writer.pid, 0);
+	CHECK_INT(writer.window_s, 300);
 	store = stores_open(stores_dir());
 	hl_store_close(store);
 }

@@ -90,6 +90,7 @@ static void take_next(struct run *run)
 {
 	run->now = run->next;
 	run->next = (struct work){ 0 };
+	hl_plan_hold(run->now.plan);
 	(void)hl_notify("READY=1");
 }
 

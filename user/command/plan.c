@@ -131,6 +131,11 @@ int hl_plan_again(const struct hl_plan *before, struct hl_plan **ret, struct hl_
 	return finish(plan, before, code, ret, err);
 }
 
+void hl_plan_hold(const struct hl_plan *plan)
+{
+	hl_store_tell_window(plan->store, plan->options.window_ns);
+}
+
 void hl_plan_free(struct hl_plan *plan, const struct hl_plan *kept)
 {
 	if (!plan)

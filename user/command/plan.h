@@ -59,6 +59,8 @@ int hl_plan_new(const struct hl_agent_options *options, struct hl_plan **ret, st
  */
 int hl_plan_again(const struct hl_plan *before, struct hl_plan **ret, struct hl_err *err);
 
+/* @plan holds from now on: others are told how long its windows are. */
+void hl_plan_hold(const struct hl_plan *plan);
 /* Frees @plan, but what @kept uses too. Both may be NULL. */
 void hl_plan_free(struct hl_plan *plan, const struct hl_plan *kept);
 

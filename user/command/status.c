@@ -113,6 +113,9 @@ static int look(const struct status *c, struct facts *f, struct hl_err *err)
 					: hl_err_set(err, code, "%s", f->nothing.text);
 	f->meta = hl_profile_meta(hl_reading_profile(f->reading));
 	f->last_ns = hl_reading_last_ns(f->reading, &f->length_ns);
+	/* One may have taken longer: an agent that was stopped does not end its window. */
+	if (f->writer.window_s)
+		f->length_ns = f->writer.window_s * HL_SECOND_NS;
 	return hl_reading_bodies(f->reading, NULL, NULL, &f->code, err);
 }
 

@@ -120,8 +120,18 @@ static int take_lock(struct hl_store *store, struct hl_err *err)
 
 void hl_store_tell_window(struct hl_store *store, uint64_t window_ns)
 {
+	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT } };
+	struct stat st;
+
+	if (store->window_ns == window_ns)
+		return;
 	store->window_ns = window_ns;
+	if (fstat(store->lock_fd, &st))
+		return;
+	/* The file's time is that of the one who took it. */
+	times[1] = st.st_mtim;
 	fill_lock(store);
+	(void)futimens(store->lock_fd, times);
 }
 
 int hl_store_writer(const char *dir, struct hl_store_writer *ret)
@@ -129,16 +139,20 @@ int hl_store_writer(const char *dir, struct hl_store_writer *ret)
 	_cleanup_close_ int fd = open_lock(dir, O_RDONLY);
 	char text[64] = "", *end;
 	struct stat st;
+	bool held;
+	long pid;
 
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	if (!flock(fd, LOCK_SH | LOCK_NB))
-		return 0;
-	if (errno != EWOULDBLOCK || fstat(fd, &st))
+	held = flock(fd, LOCK_SH | LOCK_NB) != 0;
+	if ((held && errno != EWOULDBLOCK) || fstat(fd, &st))
 		return -errno;
 	(void)!read(fd, text, sizeof(text) - 1);
-	ret->pid = strtol(text, &end, 10);
+	pid = strtol(text, &end, 10);
 	ret->window_s = strtoul(end, NULL, 10);
+	if (!held)
+		return 0;
+	ret->pid = pid;
 	ret->since_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
 	return 1;
 }

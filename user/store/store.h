@@ -42,10 +42,13 @@ struct hl_store_writer {
 	uint64_t window_s; /* seconds of a window; 0: not known */
 };
 
-/* Tells others that windows are so long, who may find none yet. */
+/* Tells others that windows are so long from now on: they may find none yet, or some that took longer. */
 void hl_store_tell_window(struct hl_store *store, uint64_t window_ns);
 
-/* Who writes to the store in @dir. 1: @ret does; 0: nobody; or -errno, if that cannot be told. */
+/*
+ * Who writes to the store in @dir. 1: @ret does; 0: nobody, and only the window of @ret is set, as the last one told
+ * it; or -errno, if that cannot be told.
+ */
 int hl_store_writer(const char *dir, struct hl_store_writer *ret);
 
 /* From the next window on, the limits are these. */
