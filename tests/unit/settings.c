@@ -13,7 +13,7 @@
 
 struct demo {
 	struct hl_settings settings;
-	bool quiet;
+	bool quiet, loud;
 	uint32_t hz;
 	uint64_t window;
 	const char *store;
@@ -31,6 +31,7 @@ static const struct hl_option demo_options[] = {
 	{ "store", 0, HL_STRING(struct demo, store), .metavar = "DIR", .rejects = "quiet",
 	  .help = "where to" },
 	{ "exclude", 0, HL_STRINGS(struct demo, exclude), .metavar = "KEY=VALUE", .help = "not these" },
+	{ "loud", 0, HL_FLAG(struct demo, loud), .needs = "store", .help = "say all" },
 };
 static const struct hl_option other_options[] = {
 	{ "config", 0, HL_SETTINGS(struct demo, settings), .metavar = "FILE", .help = "settings",
@@ -39,7 +40,7 @@ static const struct hl_option other_options[] = {
 	{ "store", 0, HL_STRING(struct demo, store), .metavar = "DIR", .help = "where to" },
 };
 static const struct hl_command demo = {
-	.name = "demo", .options = demo_options, .n_options = 6, .config_size = sizeof(struct demo)
+	.name = "demo", .options = demo_options, .n_options = 7, .config_size = sizeof(struct demo)
 };
 static const struct hl_command other = {
 	.name = "other", .options = other_options, .n_options = 3, .config_size = sizeof(struct demo)
@@ -211,6 +212,19 @@ HL_TEST(conflicts_name_both_places)
 		       "exclude each other; leave one of them out",
 		       dir, dir);
 	CHECK_STR(err.text, want);
+}
+
+/* A template may list all flags. */
+HL_TEST(a_flag_that_is_off_needs_nothing)
+{
+	write_text("main.conf", "quiet = no\nstore = a\n");
+	CHECK_INT(load(NULL, NULL), 0);
+	write_text("main.conf", "loud = no\n");
+	CHECK_INT(load(NULL, NULL), 0);
+	CHECK(!got.loud);
+	write_text("main.conf", "loud = yes\n");
+	CHECK_INT(load(NULL, NULL), -EINVAL);
+	CHECK(strstr(err.text, "needs option \"--store\" too"));
 }
 
 HL_TEST(files_that_cannot_be_read)

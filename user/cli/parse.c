@@ -165,13 +165,21 @@ static int parse_all(struct parser *p)
 	return r;
 }
 
+/* Given, and a flag that a file says no to is none. */
+static bool is_on(const struct parser *p, const struct hl_option *o)
+{
+	if (!(p->given->rows & UINT64_C(1) << (o - p->command->options)))
+		return false;
+	return o->type != HL_OPT_FLAG || *(const bool *)((const char *)p->config + o->offset);
+}
+
 static bool is_given(const struct parser *p, const char *name, size_t len)
 {
 	const struct hl_option *option = hl_cli_find(p->command, name, len);
 
 	if (!option)
 		return p->command->rest && hl_starts_with(name, p->command->rest) && p->n_rest > 0;
-	return p->given->rows & UINT64_C(1) << (option - p->command->options);
+	return is_on(p, option);
 }
 
 /* Adds to a sentence about @o where a file gives it. */
@@ -239,7 +247,7 @@ static int settle(struct parser *p)
 	for (size_t i = 0; i < p->command->n_options && r == 0; i++) {
 		const struct hl_option *o = &p->command->options[i];
 
-		if (p->given->rows & UINT64_C(1) << i) {
+		if (is_on(p, o)) {
 			r = check_names(p, o, o->rejects, check_rejects);
 			if (r == 0)
 				r = check_names(p, o, o->needs, check_needs);
