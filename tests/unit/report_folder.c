@@ -72,6 +72,20 @@ static size_t count_of(const char *text, const char *word)
 	return n;
 }
 
+/* A store may be called like a pattern that does not match it. */
+HL_TEST(a_store_named_like_a_pattern)
+{
+	char odd[160];
+
+	prepare();
+	(void)snprintf(odd, sizeof(odd), "%s/odd[1]", stores_dir());
+	CHECK_INT(REPORT(1, "--store", odd), 1);
+	must("cp -r %s '%s'", store, odd);
+	CHECK_INT(REPORT(1, "--store", odd), 0);
+	(void)snprintf(odd, sizeof(odd), "%s/od*", stores_dir());
+	CHECK_INT(REPORT(1, "--store", odd), 0);
+}
+
 HL_TEST(a_condition_that_nothing_meets)
 {
 	prepare();

@@ -3,17 +3,21 @@
 
 #include <errno.h>
 #include <glob.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "command/store_options.h"
 #include "store/reading.h"
 
-/* Adds the stores that @pattern names; a name without wildcards is one. */
+/* Adds the stores that @pattern names; a name without wildcards is one, and so is one that is there. */
 static int add_stores(struct hl_reading *reading, const char *pattern, struct hl_err *err)
 {
 	glob_t found = { 0 };
-	int code = glob(pattern, GLOB_NOMAGIC | GLOB_ONLYDIR, NULL, &found);
+	int code;
 
+	if (access(pattern, F_OK) == 0)
+		return hl_reading_add(reading, pattern, err);
+	code = glob(pattern, GLOB_NOMAGIC | GLOB_ONLYDIR, NULL, &found);
 	if (code)
 		code = hl_err_set(err, code == GLOB_NOSPACE ? -ENOMEM : -ENOENT, "no store matches '%s'",
 				  pattern);
