@@ -121,6 +121,24 @@ HL_TEST(windows_that_come)
 	CHECK(strncmp(said, "disabled: '/' is there; the last window ended ", 46) == 0);
 }
 
+/* The cap halved it, or other settings did: what holds now is told, not what was most. */
+HL_TEST(the_frequency_of_the_last_window)
+{
+	const char *dir = store_at("slower");
+	struct hl_profile_meta meta = stores_meta(hl_realtime_ns() - 12 * STORES_S);
+	struct hl_batch *batch = stores_batch(1);
+	struct hl_store *store;
+
+	stores_fill(dir, meta.start_ns - 20 * STORES_S, 1, 1);
+	store = stores_open(dir);
+	meta.frequency = 49;
+	CHECK_INT(hl_store_write(store, &meta, batch, NULL), 0);
+	hl_batch_free(batch);
+	hl_store_close(store);
+	check(dir, 0, "ok: the last window ended ", " s ago; 49 Hz, windows of 10 s\n");
+	check_json(dir, 0, "\"frequency_hz\":49,");
+}
+
 HL_TEST(which_samples_were_lost)
 {
 	static const struct hl_loss losses[] = { { "not delivered", "", 500, HL_LOSS_LOST },

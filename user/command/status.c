@@ -53,6 +53,7 @@ struct facts {
 	int has_writer;    /* as hl_store_writer() */
 	struct hl_store_writer writer;
 	uint64_t now_ns, last_ns, length_ns;
+	uint32_t last_hz;
 	struct hl_reading *reading;
 	const struct hl_profile_meta *meta; /* NULL: there are no windows, */
 	struct hl_err nothing;              /* but this */
@@ -112,7 +113,7 @@ static int look(const struct status *c, struct facts *f, struct hl_err *err)
 		return code == -ENODATA ? look_for_days(c, f, err)
 					: hl_err_set(err, code, "%s", f->nothing.text);
 	f->meta = hl_profile_meta(hl_reading_profile(f->reading));
-	f->last_ns = hl_reading_last_ns(f->reading, &f->length_ns);
+	f->last_ns = hl_reading_last_ns(f->reading, &f->length_ns, &f->last_hz);
 	/* One may have taken longer: an agent that was stopped does not end its window. */
 	if (f->writer.window_s)
 		f->length_ns = f->writer.window_s * HL_SECOND_NS;
@@ -222,7 +223,7 @@ static void add_windows(const struct facts *f, struct hl_str *out)
 	char last[HL_TIME_SIZE], said[240];
 
 	hl_str_addf(out, "the last window ended %s, %.0f s ago; %" PRIu32 " Hz, windows of %.0f s\n",
-		    hl_time_text(f->last_ns, last), seconds_to(f->last_ns, f->now_ns), f->meta->frequency,
+		    hl_time_text(f->last_ns, last), seconds_to(f->last_ns, f->now_ns), f->last_hz,
 		    (double)f->length_ns / 1e9);
 	hl_str_addf(out, "last ten minutes: %" PRIu64 " samples seen, %" PRIu64 " of them lost",
 		    f->meta->seen, lost_samples(f));
@@ -294,7 +295,7 @@ static void add_json_windows(const struct facts *f, struct hl_str *out)
 		    ",\"last_window_end\":\"%s\",\"age_s\":%.3f,\"window_s\":%.3f,\"frequency_hz\":%" PRIu32
 		    ",\"seen\":%" PRIu64 ",\"lost\":%" PRIu64,
 		    hl_time_text(f->last_ns, last), seconds_to(f->last_ns, f->now_ns),
-		    (double)f->length_ns / 1e9, f->meta->frequency, f->meta->seen, lost_samples(f));
+		    (double)f->length_ns / 1e9, f->last_hz, f->meta->seen, lost_samples(f));
 	if (f->meta->cost_programs >= 0)
 		hl_str_addf(out, ",\"programs_cpus\":%.6f", f->meta->cost_programs);
 	if (f->meta->cost_process >= 0)

@@ -123,9 +123,9 @@ struct hl_profile *hl_reading_profile(const struct hl_reading *reading)
 	return reading->profile;
 }
 
-uint64_t hl_reading_last_ns(const struct hl_reading *reading, uint64_t *ret_length_ns)
+uint64_t hl_reading_last_ns(const struct hl_reading *reading, uint64_t *ret_length_ns, uint32_t *ret_hz)
 {
-	return hl_summary_last_ns(reading->summary, ret_length_ns);
+	return hl_summary_last_ns(reading->summary, ret_length_ns, ret_hz);
 }
 
 const char *hl_reading_host(const struct hl_reading *reading, size_t index, uint64_t *ret_covered_ns)

@@ -71,8 +71,8 @@ int hl_reading_finish(struct hl_reading *reading, struct hl_err *err);
 int hl_reading_bodies(const struct hl_reading *reading, hl_body_fn take, void *ctx, struct hl_body_sum *ret,
 		      struct hl_err *err);
 
-/* When the last window that was read ended, since the epoch, and how long it was. */
-uint64_t hl_reading_last_ns(const struct hl_reading *reading, uint64_t *ret_length_ns);
+/* When the last window that was read ended, since the epoch, how long it was, and at which frequency. */
+uint64_t hl_reading_last_ns(const struct hl_reading *reading, uint64_t *ret_length_ns, uint32_t *ret_hz);
 
 /* Host @index, counted from 0, and for how long there are windows of it; NULL beyond the last. */
 const char *hl_reading_host(const struct hl_reading *reading, size_t index, uint64_t *ret_covered_ns);

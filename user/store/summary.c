@@ -29,7 +29,7 @@ struct host {
 struct hl_summary {
 	struct hl_arena strings;
 	struct hl_profile_meta meta;
-	uint32_t least_hz;
+	uint32_t least_hz, last_hz;
 	struct host *hosts;
 	struct hl_loss *losses;
 	const char *notes[MAX_NOTES];
@@ -69,10 +69,11 @@ uint64_t hl_summary_windows(const struct hl_summary *s)
 	return s->windows;
 }
 
-uint64_t hl_summary_last_ns(const struct hl_summary *s, uint64_t *ret_length_ns)
+uint64_t hl_summary_last_ns(const struct hl_summary *s, uint64_t *ret_length_ns, uint32_t *ret_hz)
 {
 	/* One that began or ended with the agent is shorter than its windows are. */
 	*ret_length_ns = s->n_hosts ? s->hosts[s->last.host].window_ns : 0;
+	*ret_hz = s->last_hz;
 	return s->last.end_ns;
 }
 
@@ -226,8 +227,10 @@ int hl_summary_add_window(struct hl_summary *s, const struct day_source *source,
 	s->meta.idle += w->idle;
 	s->meta.filtered += w->filtered;
 	s->windows++;
-	if (span.end_ns > s->last.end_ns)
+	if (span.end_ns > s->last.end_ns) {
 		s->last = span;
+		s->last_hz = source->frequency;
+	}
 	return hl_coverage_add(&s->coverage, &span);
 }
 

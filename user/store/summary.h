@@ -49,8 +49,8 @@ struct hl_reading_piece hl_summary_piece(const struct hl_summary *summary);
 
 /* How many were added. */
 uint64_t hl_summary_windows(const struct hl_summary *summary);
-/* When the last of them ended, and its length; 0: there is none. */
-uint64_t hl_summary_last_ns(const struct hl_summary *summary, uint64_t *ret_length_ns);
+/* When the last of them ended, its length and its frequency; 0: there is none. */
+uint64_t hl_summary_last_ns(const struct hl_summary *summary, uint64_t *ret_length_ns, uint32_t *ret_hz);
 /* Host @index, counted from 0, and for how long there are windows of it; NULL beyond the last. */
 const char *hl_summary_host(const struct hl_summary *summary, size_t index, uint64_t *ret_covered_ns);
 /* A sentence about the first file that could not be read, or NULL. */
