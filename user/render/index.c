@@ -36,7 +36,7 @@ static void add_text(struct hl_str *out, const char *text)
 }
 
 /* A link within the folder: what has a meaning in an address is spelled out, so that no name is a scheme. */
-static void add_link(struct hl_str *out, const char *file, const char *text)
+static void open_link(struct hl_str *out, const char *file)
 {
 	hl_str_adds(out, "<a href=\"./");
 	for (const char *c = file; *c; c++) {
@@ -46,6 +46,11 @@ static void add_link(struct hl_str *out, const char *file, const char *text)
 		hl_str_addf(out, plain ? "%c" : "%%%02X", (unsigned char)*c);
 	}
 	hl_str_adds(out, "\">");
+}
+
+static void add_link(struct hl_str *out, const char *file, const char *text)
+{
+	open_link(out, file);
 	add_text(out, text);
 	hl_str_adds(out, "</a>");
 }
@@ -75,8 +80,11 @@ static void add_known(struct hl_str *out, const struct hl_index_row *row)
 static void add_row(struct hl_str *out, const struct hl_index_row *row)
 {
 	hl_str_adds(out, "<tr><td>");
+	/* The list of files can lie beyond the right edge. */
+	if (row->n_files)
+		open_link(out, row->files[0]);
 	hl_render_time(out, row->start_ns);
-	hl_str_adds(out, "<td>");
+	hl_str_adds(out, row->n_files ? "</a><td>" : "<td>");
 	hl_render_time(out, row->end_ns);
 	hl_str_adds(out, "<td>");
 	add_text(out, row->host);
@@ -90,6 +98,8 @@ static void add_row(struct hl_str *out, const struct hl_index_row *row)
 	for (size_t i = 0; i < row->n_files; i++) {
 		const char *second = strstr(row->files[i], "s.");
 
+		if (row->diff && strcmp(row->files[i], row->diff) == 0)
+			continue;
 		hl_str_adds(out, i ? " " : "");
 		add_link(out, row->files[i], second ? second + 2 : row->files[i]);
 	}
