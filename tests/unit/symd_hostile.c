@@ -303,10 +303,13 @@ HL_TEST(a_debug_file_without_symbols_stands_in_no_ones_way)
 	struct hl_symd *symd = new_lying_symd(&liar);
 	int bare = write_build(false), full = write_build(true);
 	struct hl_symd_file file;
+	struct hl_err err;
 
 	CHECK(symd);
 	CHECK_INT(hl_symd_add_file(symd, 1, bare, &file, NULL), 0);
-	CHECK_INT(hl_symd_add_debug(symd, 1, bare, NULL), -ENOEXEC);
+	CHECK_INT(hl_symd_add_debug(symd, 1, bare, &err), -ENOEXEC);
+	/* Who reads it knows the program by its name, not by a number. */
+	CHECK_STR(err.text, "it has no symbols");
 	CHECK_INT(hl_symd_add_debug(symd, 1, full, NULL), 0);
 	hl_symd_free(symd);
 	hl_symd_server_free(liar.server);

@@ -172,12 +172,9 @@ int hl_symd_known_read(struct hl_symd_known *known, struct hl_err *err)
 static int open_debug(const struct hl_symd_files *files, uint32_t number, int fd,
 		      const struct hl_symd_known *known, struct hl_elf **ret, struct hl_err *err)
 {
-	char name[48];
-
 	if (!known)
 		return hl_err_set(err, -ENOENT, "'%s' is not known", HL_FILE_CALLED(number));
-	(void)snprintf(name, sizeof(name), "debug file of %s", HL_FILE_CALLED(number));
-	return hl_elf_open_unread(fd, name, ret, err);
+	return hl_elf_open_unread(fd, "debug file", ret, err);
 }
 
 /* Replaces the debug file of @known, and what was made with the one before. */
@@ -209,7 +206,7 @@ int hl_symd_files_add_debug(struct hl_symd_files *files, uint32_t number, int fd
 		r = hl_symd_match_debug(known->elf, debug, err);
 	/* One that was cut off or stripped says nothing, and must not stand in the way of one that does. */
 	if (r == 0 && !hl_elf_section_typed(debug, SHT_SYMTAB) && !hl_elf_section_named(debug, ".debug_info"))
-		r = hl_err_set(err, -ENOEXEC, "'%s' has no symbols", hl_elf_name(debug));
+		r = hl_err_set(err, -ENOEXEC, "it has no symbols");
 	if (r == 0)
 		r = hl_symbols_new_with(known->elf, debug, hl_unwind_functions, &symbols, err);
 	if (r < 0)
