@@ -36,7 +36,7 @@ static void check_path(const char *name, bool exists, const char *expected)
 	}
 	proc_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CHECK(proc_fd >= 0);
-	exes = hl_exes_new(proc_fd);
+	exes = hl_exes_new(proc_fd, NULL);
 	CHECK(exes != NULL);
 	hl_exes_look_at(exes, HL_FILE_FIRST, 7);
 	CHECK_STR(hl_exes_path(exes, HL_FILE_FIRST), want);

@@ -67,10 +67,15 @@ static void check_opens(struct hl_reach *reach)
 	close(hl_reach_open_link(reach, root, path, 77, &st, &link));
 	CHECK_INT(st.st_size, 7);
 	CHECK(link && strcmp(link + strlen(link) - 5, "/file") == 0);
+	st.st_size = 0;
+	CHECK_INT(hl_reach_stat_link(reach, root, path, 77, &st), 0);
+	CHECK_INT(st.st_size, 7);
 	close(fd);
 	CHECK_INT(hl_reach_open_in_root(reach, root, "fifo", &st), -EMEDIUMTYPE);
 	CHECK_INT(hl_reach_open_in_root(reach, root, "nothing/there", &st), -ENOENT);
 	CHECK_INT(hl_reach_open_link(reach, root, "nothing", 77, &st, NULL), -ENOENT);
+	CHECK_INT(hl_reach_stat_link(reach, root, "nothing", 77, &st), -ENOENT);
+	CHECK_INT(hl_reach_stat_link(reach, root, "fifo", 77, &st), 0); /* which opening would wait for */
 }
 
 HL_TEST(children_open_what_we_would)

@@ -142,7 +142,7 @@ int hl_session_watch_identities(struct hl_session *session, const struct hl_word
 				struct hl_err *err)
 {
 	session->cgroups = hl_cgroups_new(session->proc_fd, session->reach);
-	session->exes = hl_exes_new(session->proc_fd);
+	session->exes = hl_exes_new(session->proc_fd, session->reach);
 	if (!session->cgroups || !session->exes ||
 	    (sockets->n && hl_cgroups_use_sockets(session->cgroups, sockets->items, sockets->n)))
 		return hl_err_set(err, -ENOMEM, "no memory for cgroups");

@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/str.h"
+#include "process/reach.h"
 #include "sample/window.h"
 
 /* An executable whose processes end before they can be asked is tried with so many of them. */
@@ -17,18 +19,20 @@ enum { MAX_TRIES = 50 };
 
 struct hl_exes {
 	int proc_fd;
+	struct hl_reach *reach;
 	pthread_mutex_t lock; /* of all below */
 	char *paths[HL_FILE_LIMIT];
 	uint8_t tries[HL_FILE_LIMIT];
 };
 
-struct hl_exes *hl_exes_new(int proc_fd)
+struct hl_exes *hl_exes_new(int proc_fd, struct hl_reach *reach)
 {
 	struct hl_exes *exes = calloc(1, sizeof(*exes)); /* pages that nothing is written to are not used */
 
 	if (!exes)
 		return NULL;
 	exes->proc_fd = proc_fd;
+	exes->reach = reach;
 	(void)pthread_mutex_init(&exes->lock, NULL); /* cannot fail */
 	return exes;
 }
@@ -54,11 +58,23 @@ void hl_exes_free(struct hl_exes *exes)
 	free(exes);
 }
 
+/*
+ * Whether the file that @name, a link of /proc, leads to is gone, or will not tell. @path is where it says that it
+ * points: what does not answer is known by its folder.
+ */
+static bool is_gone(const struct hl_exes *exes, const char *name, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	uint64_t place = hl_hash(path, slash ? (size_t)(slash - path) : 0, 0) | 1;
+	struct stat st;
+
+	return hl_reach_stat_link(exes->reach, exes->proc_fd, name, place, &st) || st.st_nlink == 0;
+}
+
 static void look_at(struct hl_exes *exes, uint32_t id, pid_t pid)
 {
 	static const char deleted[] = " (deleted)";
 	char name[32], link[PATH_MAX];
-	struct stat st;
 	ssize_t n;
 
 	if (id < HL_FILE_FIRST || id >= HL_FILE_LIMIT || exes->paths[id] || exes->tries[id] == MAX_TRIES)
@@ -70,7 +86,7 @@ static void look_at(struct hl_exes *exes, uint32_t id, pid_t pid)
 		return;
 	link[n] = '\0';
 	/* A name that ends in the mark may really be called so. */
-	if (hl_ends_with(link, deleted) && (fstatat(exes->proc_fd, name, &st, 0) < 0 || st.st_nlink == 0))
+	if (hl_ends_with(link, deleted) && is_gone(exes, name, link))
 		link[n - (ssize_t)strlen(deleted)] = '\0';
 	exes->paths[id] = strdup(link);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct hl_reach;
 struct hl_window;
 
 /*
@@ -15,8 +16,8 @@ struct hl_window;
  */
 struct hl_exes;
 
-/* Reads below @proc_fd, an open /proc, which stays the caller's. NULL: no memory. */
-struct hl_exes *hl_exes_new(int proc_fd);
+/* Reads below @proc_fd, an open /proc, by @reach, may be NULL; both stay the caller's. NULL: no memory. */
+struct hl_exes *hl_exes_new(int proc_fd, struct hl_reach *reach);
 void hl_exes_free(struct hl_exes *exes);
 
 /* Looks at those of the processes from number @first of @window on that are new. To be called after each drain. */

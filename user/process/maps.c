@@ -74,15 +74,15 @@ static uint32_t id_of_key(struct hl_maps *maps, const struct hl_file_key *key)
 	return (uint32_t)(HL_FILE_FIRST + maps->n_known - 1);
 }
 
-/* The id of the file mapped at @m, opened if that is still possible. */
-static uint32_t file_of(struct hl_maps *maps, const struct mapping *m)
+/* The id of the file on @device that is mapped at @m, opened if that is still possible. */
+static uint32_t file_of(struct hl_maps *maps, const struct mapping *m, uint64_t device)
 {
 	struct hl_file_event event = { .start = m->start, .end = m->end, .tgid = m->tgid, .tid = m->tgid };
 	char link[96];
 	struct stat st;
 
 	(void)snprintf(link, sizeof(link), "%u/map_files/%lx-%lx", m->tgid, m->start, m->end);
-	if (fstatat(maps->proc_fd, link, &st, 0))
+	if (hl_reach_stat_link(maps->reach, maps->proc_fd, link, device, &st))
 		return HL_FILE_NONE;
 	event.key = (struct hl_file_key){
 		.inode = st.st_ino,
@@ -107,7 +107,7 @@ static bool take_mapping(void *ctx, const struct hl_proc_mapping *mapping)
 	/* What is executable and shared is generated code: the program has it so, too (bpf/mapping.bpf.h). */
 	if (!mapping->exec || mapping->shared || !mapping->inode)
 		return true;
-	m.file = file_of(maps, &m);
+	m.file = file_of(maps, &m, mapping->device);
 	if (m.file == HL_FILE_NONE ||
 	    hl_grow(&maps->items, &maps->cap, maps->n + 1, sizeof(*maps->items), MAPPING_LIMIT))
 		return true;

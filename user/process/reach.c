@@ -328,6 +328,21 @@ int hl_reach_open_link(struct hl_reach *reach, int proc_fd, const char *link, ui
 	return fd;
 }
 
+int hl_reach_stat_link(struct hl_reach *reach, int proc_fd, const char *link, uint64_t place,
+		       struct stat *ret_stat)
+{
+	struct hl_reach_request request;
+	struct hl_reach_reply reply;
+	int fd, code = set_path(&request, HL_REACH_STAT_LINK, link);
+
+	if (!code)
+		code = call(reach, &request, proc_fd, place, &reply, &fd);
+	if (code)
+		return code;
+	*ret_stat = reply.st;
+	return 0;
+}
+
 /*
  * Of a path below a root it is the first two folders that are mount points, or lead to one: "usr/lib" and
  * "tmp" fail apart from each other.

@@ -57,6 +57,9 @@ void hl_reach_stats(struct hl_reach *reach, struct hl_reach_stats *ret);
 int hl_reach_open_link(struct hl_reach *reach, int proc_fd, const char *link, uint64_t place,
 		       struct stat *ret_stat, char **ret_link);
 
+/* The state of what such a link leads to, of any type, which is not opened. 0 or -errno, with the errors of above. */
+int hl_reach_stat_link(struct hl_reach *reach, int proc_fd, const char *link, uint64_t place,
+		       struct stat *ret_stat);
 /* hl_proc_open_in_root(), with the errors of above. */
 int hl_reach_open_in_root(struct hl_reach *reach, int root, const char *path, struct stat *ret_stat);
 

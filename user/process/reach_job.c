@@ -193,6 +193,9 @@ void hl_reach_do(const struct hl_reach_request *request, int dir_fd, struct hl_r
 		ret->n = (uint32_t)hl_remapped_find(dir_fd, &request->event, ret->remapped, &dropped);
 		ret->dropped = dropped;
 		return;
+	case HL_REACH_STAT_LINK:
+		ret->status = fstatat(dir_fd, request->path, &ret->st, 0) ? -errno : 0;
+		return;
 	}
 	if (fd < 0)
 		ret->status = fd;

@@ -18,6 +18,7 @@ enum hl_reach_op {
 	HL_REACH_REMAPPED = 3,
 	HL_REACH_RANGE = 4,  /* of the file that comes instead of a folder: from event.start to event.end */
 	HL_REACH_MEMORY = 5, /* the same of the memory of event.process; both come as a copy */
+	HL_REACH_STAT_LINK = 6,
 };
 
 /* Passed with a descriptor of the folder that @path counts from. */
@@ -30,7 +31,7 @@ struct hl_reach_request {
 	char path[PATH_MAX];
 };
 
-/* Passed with a descriptor if `status` is 0, but for HL_REACH_REMAPPED. */
+/* Passed with a descriptor if `status` is 0, but for HL_REACH_REMAPPED and HL_REACH_STAT_LINK. */
 struct hl_reach_reply {
 	int32_t status;   /* 0 or -errno */
 	uint32_t n;       /* of `remapped` */
