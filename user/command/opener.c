@@ -62,8 +62,7 @@ static void look_at(struct hl_session *session, const struct hl_file_event *even
 	if (!session->cgroups)
 		return;
 	hl_cgroups_look_at(session->cgroups, (pid_t)event->tgid);
-	if (!event->end)
-		hl_exes_look_at(session->exes, event->id, (pid_t)event->tgid);
+	hl_exes_on_file(session->exes, event);
 }
 
 static void open_file(struct hl_session *session, const struct hl_file_event *event)

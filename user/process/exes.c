@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/hash.h"
 #include "base/str.h"
+#include "process/files.h"
 #include "process/reach.h"
 #include "sample/window.h"
 
@@ -22,6 +22,7 @@ struct hl_exes {
 	struct hl_reach *reach;
 	pthread_mutex_t lock; /* of all below */
 	char *paths[HL_FILE_LIMIT];
+	struct hl_file_key keys[HL_FILE_LIMIT];
 	uint8_t tries[HL_FILE_LIMIT];
 };
 
@@ -44,6 +45,7 @@ void hl_exes_forget(struct hl_exes *exes, uint32_t id)
 	(void)pthread_mutex_lock(&exes->lock);
 	free(exes->paths[id]);
 	exes->paths[id] = NULL;
+	exes->keys[id] = (struct hl_file_key){ 0 };
 	exes->tries[id] = 0;
 	(void)pthread_mutex_unlock(&exes->lock);
 }
@@ -59,42 +61,43 @@ void hl_exes_free(struct hl_exes *exes)
 }
 
 /*
- * Whether the file that @name, a link of /proc, leads to is gone, or will not tell. @path is where it says that it
- * points: what does not answer is known by its folder.
+ * The process may run another program by now, as whoever forks to exec does, or be another process: only where the link
+ * leads to the very file does it tell the path.
  */
-static bool is_gone(const struct hl_exes *exes, const char *name, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	uint64_t place = hl_hash(path, slash ? (size_t)(slash - path) : 0, 0) | 1;
-	struct stat st;
-
-	return hl_reach_stat_link(exes->reach, exes->proc_fd, name, place, &st) || st.st_nlink == 0;
-}
-
 static void look_at(struct hl_exes *exes, uint32_t id, pid_t pid)
 {
 	static const char deleted[] = " (deleted)";
+	const struct hl_file_key *key;
 	char name[32], link[PATH_MAX];
+	struct stat st;
 	ssize_t n;
 
 	if (id < HL_FILE_FIRST || id >= HL_FILE_LIMIT || exes->paths[id] || exes->tries[id] == MAX_TRIES)
 		return;
+	key = &exes->keys[id];
+	if (!key->inode) /* what tells of the file is under way */
+		return;
 	exes->tries[id]++;
 	(void)snprintf(name, sizeof(name), "%d/exe", (int)pid);
 	n = readlinkat(exes->proc_fd, name, link, sizeof(link) - 1);
-	if (n <= 0)
+	if (n <= 0 || hl_reach_stat_link(exes->reach, exes->proc_fd, name, key->device, &st) ||
+	    !hl_is_sampled_file(&st, key))
 		return;
 	link[n] = '\0';
 	/* A name that ends in the mark may really be called so. */
-	if (hl_ends_with(link, deleted) && is_gone(exes, name, link))
+	if (st.st_nlink == 0 && hl_ends_with(link, deleted))
 		link[n - (ssize_t)strlen(deleted)] = '\0';
 	exes->paths[id] = strdup(link);
 }
 
-void hl_exes_look_at(struct hl_exes *exes, uint32_t id, pid_t pid)
+void hl_exes_on_file(struct hl_exes *exes, const struct hl_file_event *event)
 {
+	if (event->id >= HL_FILE_LIMIT)
+		return;
 	(void)pthread_mutex_lock(&exes->lock);
-	look_at(exes, id, pid);
+	exes->keys[event->id] = event->key;
+	if (!event->end)
+		look_at(exes, event->id, (pid_t)event->tgid);
 	(void)pthread_mutex_unlock(&exes->lock);
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct hl_file_event;
 struct hl_reach;
 struct hl_window;
 
@@ -22,8 +23,11 @@ void hl_exes_free(struct hl_exes *exes);
 
 /* Looks at those of the processes from number @first of @window on that are new. To be called after each drain. */
 void hl_exes_look(struct hl_exes *exes, const struct hl_window *window, size_t first);
-/* Looks at one that process @pid runs, if it is new. */
-void hl_exes_look_at(struct hl_exes *exes, uint32_t id, pid_t pid);
+/*
+ * Takes what @event tells of a file, without which no process is believed to run it, and, if it is of an executable
+ * without a mapping, looks at the process.
+ */
+void hl_exes_on_file(struct hl_exes *exes, const struct hl_file_event *event);
 /* The path, as its process sees it; NULL if unknown. Valid until it is forgotten. */
 const char *hl_exes_path(struct hl_exes *exes, uint32_t id);
 /* The id will be another file's. */

@@ -116,10 +116,10 @@ static uint32_t kernel_device(dev_t device)
 }
 
 /*
- * Whether @st is the file that was sampled. Its inode number says so only where stat tells the device that
- * the kernel knows: overlayfs and btrfs tell one of their own, and maybe another number with it.
+ * The inode number says so only where stat tells the device that the kernel knows: overlayfs and btrfs tell one of
+ * their own, and maybe another number with it.
  */
-static bool is_sampled_file(const struct stat *st, const struct hl_file_key *key)
+bool hl_is_sampled_file(const struct stat *st, const struct hl_file_key *key)
 {
 	return (uint64_t)st->st_size == key->size && (uint64_t)st->st_mtim.tv_sec == key->mtime_sec &&
 	       (uint64_t)st->st_mtim.tv_nsec == key->mtime_nsec &&
@@ -138,7 +138,7 @@ static int open_link(const struct hl_files *files, const char *link, const struc
 
 	if (fd < 0)
 		return fd;
-	if (!is_sampled_file(&st, &event->key))
+	if (!hl_is_sampled_file(&st, &event->key))
 		return -ESTALE;
 	file->deleted = st.st_nlink == 0;
 	/* A name that ends in the mark may really be called so. */
@@ -196,7 +196,7 @@ static int open_by_name(const struct hl_files *files, const struct hl_file_event
 	fd = hl_reach_open_in_root(files->reach, root, path, &st);
 	if (fd < 0)
 		return fd;
-	if (!is_sampled_file(&st, &event->key))
+	if (!hl_is_sampled_file(&st, &event->key))
 		return -ESTALE;
 	file->deleted = st.st_nlink == 0;
 	free(file->path);

@@ -35,6 +35,10 @@ struct hl_open_file {
 
 struct hl_files;
 struct hl_reach;
+struct stat;
+
+/* Whether @st is the state of the file that was sampled under @key. */
+bool hl_is_sampled_file(const struct stat *st, const struct hl_file_key *key);
 
 /*
  * A registry that opens files below @proc_fd, an open /proc, through @reach; both stay the caller's. NULL: no
