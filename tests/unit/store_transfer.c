@@ -3,7 +3,10 @@
 #include "store/transfer.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "store/rewrite.h"
 
@@ -265,6 +268,37 @@ HL_TEST(gaps_between_windows_are_copied)
 	(void)export(0, INT64_MAX);
 	(void)import(0, INT64_MAX);
 	check_range(MIDNIGHT - 3600 * STORES_S, MIDNIGHT + 5 * HL_DAY_NS);
+}
+
+/* What has the name is whole. */
+HL_TEST_TIMEOUT(a_kill_leaves_no_half_of_an_export, 120)
+{
+	unsigned int whole = 0, rounds = 40;
+
+	make_store();
+	srand(5);
+	for (unsigned int i = 0; i < rounds; i++) {
+		struct hl_transferred sum;
+		struct hl_err err;
+		pid_t pid = fork();
+
+		CHECK(pid >= 0);
+		if (pid == 0) {
+			(void)hl_store_export(from, 0, INT64_MAX, file, &sum, &err);
+			_exit(0);
+		}
+		(void)usleep((unsigned int)rand() % 300000);
+		(void)kill(pid, SIGKILL);
+		CHECK(waitpid(pid, NULL, 0) == pid);
+		if (access(file, F_OK))
+			continue;
+		whole++;
+		must("rm -rf %s", to);
+		CHECK_INT(hl_store_import(file, 0, INT64_MAX, to, &sum, &err), 0);
+		CHECK_INT(total_of(to), total_of(from));
+		must("rm %s", file);
+	}
+	NOTE("%u of %u were done before the kill", whole, rounds);
 }
 
 HL_TEST(what_cannot_be_copied_is_told)

@@ -2,8 +2,12 @@
 #include "store/transfer.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -66,25 +70,62 @@ static int export_days(const char *dir, uint64_t since_ns, uint64_t until_ns, st
 	return code;
 }
 
+/* A name for the file until it is whole, in the folder of @path. */
+static int name_beside(const char *path, struct hl_str *ret, struct hl_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	uint64_t random;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return hl_err_errno(err, -EIO, "no random name for '%s'", path);
+	hl_str_addf(ret, "%.*s.hotleaf-%016" PRIx64, slash ? (int)(slash + 1 - path) : 0, path, random);
+	return hl_str_status(ret) ? hl_err_set(err, -ENOMEM, "no memory to copy windows") : 0;
+}
+
+static int write_export(const char *dir, uint64_t since_ns, uint64_t until_ns, const char *beside,
+			const char *path, struct hl_transferred *sum, struct hl_err *err)
+{
+	struct hl_db *to = NULL;
+	int code = hl_db_open(beside, HL_DB_WRITE, &to, NULL);
+
+	if (code)
+		return hl_err_errno(err, code, "cannot create '%s'", path);
+	code = hl_schema_prepare(to, err);
+	if (!code)
+		code = hl_db_run(to, "PRAGMA journal_mode = DELETE", err);
+	if (!code)
+		code = export_days(dir, since_ns, until_ns, to, sum, err);
+	hl_db_close(to);
+	return code;
+}
+
+/* Gives the file its name, unless another has it by now. */
+static int take_name(const char *beside, const char *path, struct hl_err *err)
+{
+	int code = renameat2(AT_FDCWD, beside, AT_FDCWD, path, RENAME_NOREPLACE) ? -errno : 0;
+
+	if (code == -EINVAL && access(path, F_OK)) /* not every file system can tell */
+		code = rename(beside, path) ? -errno : 0;
+	return code ? hl_err_errno(err, code, "cannot write '%s'", path) : 0;
+}
+
 int hl_store_export(const char *dir, uint64_t since_ns, uint64_t until_ns, const char *path,
 		    struct hl_transferred *ret, struct hl_err *err)
 {
+	_cleanup_str_ struct hl_str beside = { 0 };
 	struct hl_transferred sum = { 0 };
-	struct hl_db *to = NULL;
 	int code;
 
 	if (!access(path, F_OK))
 		return hl_err_set(err, -EEXIST, "'%s' is there already", path);
-	code = hl_db_open(path, HL_DB_WRITE, &to, err);
-	if (!code)
-		code = hl_schema_prepare(to, err);
-	if (!code)
-		code = hl_db_run(to, "PRAGMA journal_mode = DELETE", err);
-	if (!code)
-		code = export_days(dir, since_ns, until_ns, to, &sum, err);
-	hl_db_close(to);
+	code = name_beside(path, &beside, err);
 	if (code)
-		(void)unlink(path);
+		return code;
+	code = write_export(dir, since_ns, until_ns, beside.data, path, &sum, err);
+	if (!code)
+		code = take_name(beside.data, path, err);
+	if (code)
+		(void)unlink(beside.data);
 	else
 		*ret = sum;
 	return code;
