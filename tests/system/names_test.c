@@ -136,6 +136,25 @@ HL_TEST_TIMEOUT(debug_file_that_is_none, 120)
 	folded_done(&folded);
 }
 
+/* perf keeps copies of what it met, stripped as they are. */
+HL_TEST_TIMEOUT(a_copy_of_a_stripped_file, 120)
+{
+	char home[128];
+	struct folded folded;
+
+	build("copied", "");
+	must("cd %scopied && rm app.debug && id=$(readelf -n app | sed -n 's/.*Build ID: //p') && "
+	     "d=home/.debug/.build-id/$(printf %%.2s $id)/${id#??} && mkdir -p $d && cp app $d/elf",
+	     dir());
+	(void)snprintf(home, sizeof(home), "%scopied/home", dir());
+	CHECK_INT(setenv("HOME", home, 1), 0);
+	folded = record_app("copied");
+	check_app(&folded, 0);
+	CHECK(!has_note("debug files refused"));
+	CHECK(has_note("debug files that are not installed"));
+	folded_done(&folded);
+}
+
 /* Puts @source, packed by xz, into the stripped program of DIR/@name as .gnu_debugdata. */
 static void add_debugdata(const char *name, const char *source)
 {

@@ -108,6 +108,7 @@ HL_TEST_TIMEOUT(a_debug_file_is_a_regular_file, 10)
 	static const uint8_t id[] = { 0xab, 0xcd, 0xef };
 	const char *const name = ".debug/.build-id/ab/cdef";
 	struct tree t;
+	bool is_copy = false;
 	int fd;
 
 	make_tree(&t);
@@ -115,14 +116,15 @@ HL_TEST_TIMEOUT(a_debug_file_is_a_regular_file, 10)
 	CHECK_INT(mkdirat(t.root, ".debug/.build-id", 0700), 0);
 	CHECK_INT(mkdirat(t.root, ".debug/.build-id/ab", 0700), 0);
 	CHECK_INT(mkfifoat(t.root, name, 0600), 0);
-	CHECK_INT(hl_debug_file_open(NULL, t.root, ".", id, sizeof(id), 0), -ENOENT);
+	CHECK_INT(hl_debug_file_open(NULL, t.root, ".", id, sizeof(id), 0, NULL), -ENOENT);
 	CHECK_INT(unlinkat(t.root, name, 0), 0);
 	CHECK_INT(symlinkat("../../../../secret", t.root, name), 0);
-	CHECK_INT(hl_debug_file_open(NULL, t.root, ".", id, sizeof(id), 0), -ENOENT);
+	CHECK_INT(hl_debug_file_open(NULL, t.root, ".", id, sizeof(id), 0, NULL), -ENOENT);
 	CHECK_INT(unlinkat(t.root, name, 0), 0);
 	put(t.root, name);
-	fd = hl_debug_file_open(NULL, t.root, ".", id, sizeof(id), 0);
+	fd = hl_debug_file_open(NULL, t.root, ".", id, sizeof(id), 0, &is_copy);
 	CHECK(fd >= 0);
+	CHECK(is_copy);
 	close(fd);
 	remove_tree(&t);
 }

@@ -42,7 +42,7 @@ static void refuse(struct search *s, const char *why)
 }
 
 /* The next place below @root; by build-id or by debuglink. */
-static int open_place(const struct search *s, int root, bool by_link, unsigned int skip)
+static int open_place(const struct search *s, int root, bool by_link, unsigned int skip, bool *ret_copy)
 {
 	const char *home = getenv("HOME");
 
@@ -51,7 +51,7 @@ static int open_place(const struct search *s, int root, bool by_link, unsigned i
 	/* The home directory of whoever runs this is none in a container. */
 	return hl_debug_file_open(s->reach, root,
 				  home && root == s->own_root ? home + strspn(home, "/") : NULL,
-				  s->about->build_id, s->about->build_id_len, skip);
+				  s->about->build_id, s->about->build_id_len, skip, ret_copy);
 }
 
 /* True if a debug file was found below @root and taken. */
@@ -61,7 +61,8 @@ static bool search_root(struct search *s, int root, bool by_link)
 	int code;
 
 	for (unsigned int skip = 0; skip < MAX_PLACES; skip++) {
-		_cleanup_close_ int fd = open_place(s, root, by_link, skip);
+		bool is_copy = false;
+		_cleanup_close_ int fd = open_place(s, root, by_link, skip, &is_copy);
 
 		if (fd == -EMEDIUMTYPE)
 			refuse(s, "it is no regular file");
@@ -70,7 +71,9 @@ static bool search_root(struct search *s, int root, bool by_link)
 		code = hl_symd_add_debug_cached(s->symd, s->cache, s->id, s->about, fd, &err);
 		if (!code)
 			return true;
-		refuse(s, code == -ESTALE ? "it is of another build" : err.text);
+		/* A copy has no more than the file: that it has no symbols refuses nothing. */
+		if (!is_copy || code != -ENOEXEC)
+			refuse(s, code == -ESTALE ? "it is of another build" : err.text);
 	}
 	return false;
 }

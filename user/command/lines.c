@@ -70,7 +70,7 @@ static bool try_build_id(const struct reader *r, const struct hl_symd_wanted *wa
 	for (int i = 0; i < 2; i++)
 		for (unsigned int skip = 0; roots[i] >= 0 && skip < MAX_PLACES; skip++) {
 			_cleanup_close_ int fd = hl_debug_file_open(r->reach, roots[i], NULL, wanted->id,
-								    wanted->id_len, skip);
+								    wanted->id_len, skip, NULL);
 
 			if (fd < 0)
 				break;

@@ -13,16 +13,16 @@
 enum { LONGEST_BUILD_ID = 64 };
 
 int hl_debug_file_open(struct hl_reach *reach, int root, const char *home, const uint8_t *build_id,
-		       size_t len, unsigned int skip)
+		       size_t len, unsigned int skip, bool *ret_copy)
 {
 	static const struct {
 		const char *prefix, *suffix;
-		int in_home;
+		bool in_home, is_copy;
 	} places[] = {
-		{ "usr/lib/debug/.build-id/", ".debug", 0 },
-		{ ".debug/.build-id/", "/debug", 1 },
-		{ ".debug/.build-id/", "/elf", 1 },
-		{ ".debug/.build-id/", "", 1 },
+		{ "usr/lib/debug/.build-id/", ".debug", false, false },
+		{ ".debug/.build-id/", "/debug", true, false },
+		{ ".debug/.build-id/", "/elf", true, true },
+		{ ".debug/.build-id/", "", true, true },
 	};
 	struct stat st;
 	char hex[2 * LONGEST_BUILD_ID + 2], path[PATH_MAX];
@@ -40,8 +40,11 @@ int hl_debug_file_open(struct hl_reach *reach, int root, const char *home, const
 		n = snprintf(path, sizeof(path), "%s%s%s%s%s", places[i].in_home ? home : "",
 			     places[i].in_home ? "/" : "", places[i].prefix, hex, places[i].suffix);
 		fd = n < (int)sizeof(path) ? hl_reach_open_in_root(reach, root, path, &st) : -ENAMETOOLONG;
-		if (fd >= 0 && skip-- == 0)
+		if (fd >= 0 && skip-- == 0) {
+			if (ret_copy)
+				*ret_copy = places[i].is_copy;
 			return fd;
+		}
 		hl_cleanup_close(&fd);
 	}
 	return -ENOENT;

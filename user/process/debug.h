@@ -2,6 +2,7 @@
 #ifndef HL_PROCESS_DEBUG_H
 #define HL_PROCESS_DEBUG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,10 +14,11 @@ struct hl_reach;
  * layouts below @home (a path relative to @root; NULL: none): .debug/.build-id/xx/yyyy/debug, …/elf, and
  * .debug/.build-id/xx/yyyy itself. Only regular files below @root are
  * opened, see hl_reach_open_in_root(). A descriptor, owned by the caller, or
- * -ENOENT. @skip of the places that are there are passed over, for a caller that could not use them.
+ * -ENOENT. @skip of the places that are there are passed over, for a caller that could not use them. @ret_copy, may be
+ * NULL: it is perf's copy of the whole file, as stripped as that is.
  */
 int hl_debug_file_open(struct hl_reach *reach, int root, const char *home, const uint8_t *build_id,
-		       size_t len, unsigned int skip);
+		       size_t len, unsigned int skip, bool *ret_copy);
 
 /*
  * Opens the separate debug file that the file at @path, as it is called below @root, names in .gnu_debuglink,

@@ -68,7 +68,7 @@ int hl_kernel_debug_open(struct hl_reach *reach, int root, const char *release, 
 	struct stat st;
 	int fd;
 
-	while ((fd = hl_debug_file_open(reach, root, NULL, build_id, len, seen)) >= 0) {
+	while ((fd = hl_debug_file_open(reach, root, NULL, build_id, len, seen, NULL)) >= 0) {
 		if (seen++ == skip)
 			return fd;
 		hl_cleanup_close(&fd);
