@@ -124,10 +124,10 @@ int hl_store_export(const char *dir, uint64_t since_ns, uint64_t until_ns, const
 	code = write_export(dir, since_ns, until_ns, beside.data, path, &sum, err);
 	if (!code)
 		code = take_name(beside.data, path, err);
-	if (code)
-		(void)unlink(beside.data);
-	else
+	if (!code)
 		*ret = sum;
+	else if (beside.data)
+		(void)unlink(beside.data);
 	return code;
 }
 
