@@ -143,6 +143,12 @@ HL_TEST(what_is_over_the_limits_goes_and_what_is_not_ours_stays)
 	CHECK_INT(REPORT(6, "--keep-age", "1d"), 0); /* all are years old */
 	CHECK_INT(count_of(listed(), "<tr><td>"), 1);
 	CHECK(exists("host1-20240228T120600Z-60s.html"));
+	/* What was just written is there to be read, of whatever time it is. */
+	CHECK_INT(REPORT(2, "--keep-count", "1"), 0);
+	CHECK_INT(count_of(listed(), "<tr><td>"), 2);
+	CHECK(exists("host1-20240228T120200Z-60s.html") && exists("host1-20240228T120600Z-60s.html"));
+	CHECK_INT(REPORT(5, "--keep-count", "1"), 0);
+	CHECK(!exists("host1-20240228T120200Z-60s.html"));
 }
 
 HL_TEST(two_at_once_keep_apart)

@@ -27,7 +27,7 @@ struct report {
 	char **files; /* the page first */
 	size_t n_files, cap_files;
 	uint64_t bytes;
-	bool noted;
+	bool noted, is_new;
 	uint64_t samples, lost, due;
 	char *event, *top;
 };
@@ -278,7 +278,7 @@ static int remove_report(const struct hl_folder *folder, struct report *r, struc
 	return 0;
 }
 
-/* Reports are sorted, the newest first, which stays. */
+/* Reports are sorted, the newest first, which stays; so does what was written just now, of whatever time it is. */
 static int prune(struct hl_folder *folder, const struct hl_folder_limits *limits, uint64_t now_ns,
 		 struct hl_err *err)
 {
@@ -293,9 +293,10 @@ static int prune(struct hl_folder *folder, const struct hl_folder_limits *limits
 			continue;
 		bytes += r->bytes;
 		count++;
-		if (count > 1 && ((limits->max_age_ns && age > limits->max_age_ns) ||
-				  (limits->max_count && count > limits->max_count) ||
-				  (limits->max_bytes && bytes > limits->max_bytes)))
+		if (count > 1 && !r->is_new &&
+		    ((limits->max_age_ns && age > limits->max_age_ns) ||
+		     (limits->max_count && count > limits->max_count) ||
+		     (limits->max_bytes && bytes > limits->max_bytes)))
 			code = remove_report(folder, r, err);
 	}
 	return code;
@@ -409,6 +410,7 @@ int hl_folder_note(struct hl_folder *folder, const char *path, const struct hl_p
 	r->event = event.data ? TAKE_PTR(event.data) : strdup("");
 	r->top = top.data ? TAKE_PTR(top.data) : strdup("");
 	r->noted = r->event && r->top;
+	r->is_new = true;
 	r->samples = hl_profile_nodes(profile, &n)->total;
 	r->lost = hl_render_lost(meta, HL_LOSS_LOST);
 	r->due = hl_render_due(meta);

@@ -18,7 +18,7 @@ struct hl_profile;
  */
 struct hl_folder;
 
-/* Which reports are kept; the newest always is. 0: no limit. */
+/* Which reports are kept; the newest always is, and what was noted. 0: no limit. */
 struct hl_folder_limits {
 	uint64_t max_age_ns; /* of the end */
 	uint32_t max_count;  /* reports */
