@@ -25,6 +25,8 @@ HL_TEST(each_reason_is_found_as_outputs_spell_it)
 	CHECK(n > 30);
 	CHECK(hl_reason_at(n + 1) == NULL);
 	CHECK(hl_reason_find("No Call") == hl_reason_of_walk(HL_WALK_NO_CALL));
+	CHECK_STR(hl_reason_find("(disabled by '/etc/hotleaf/disabled')")->name, "disabled");
+	CHECK_STR(hl_reason_find("the store was too slow")->name, "not stored");
 }
 
 /* Nothing can be lost for a reason that nobody can look up. */

@@ -306,6 +306,20 @@ static const struct hl_reason marks[] = {
 	  "(\"the store was too slow\"). They were taken, and are lost. `hotleaf status` says whether it "
 	  "still is so; "
 	  "windows are written again by themselves once there is room." },
+	{ "the agent did not run", "there are no windows of that time, and nobody noted why",
+	  "It was stopped or killed, the host was down or suspended, the store was another one, or it could "
+	  "not be written "
+	  "until the end, when even the note of it was lost. What ran meanwhile is not known. The log of the "
+	  "agent has more "
+	  "(`journalctl -u hotleaf`)." },
+	{ "the settings were read again", "the new sampler took over from the one before",
+	  "For the moment between the two, mostly less than a millisecond, nothing was sampled. All samples "
+	  "from before "
+	  "and behind it are there." },
+	{ "disabled", "the file was there that switches the agent off",
+	  "While it is there, by default /etc/hotleaf/disabled, nothing is sampled and nothing of hotleaf is "
+	  "in the kernel. "
+	  "Sampling goes on once it was removed." },
 	{ "unknown container", "its cgroup was gone before it was read",
 	  "Counted as \"without a cgroup\": a container, pod or unit that lived for some milliseconds, or "
 	  "one of so "
@@ -314,6 +328,8 @@ static const struct hl_reason marks[] = {
 
 /* Marks that the row of another explains. */
 static const char *const others[][2] = {
+	{ "the store was too slow", "not stored" },
+	{ "the thread that writes could not be started", "not stored" },
 	{ "no runtime", "no container" },
 	{ "no namespace", "no pod" },
 	{ "no workload", "no pod" },
@@ -377,6 +393,8 @@ const struct hl_reason *hl_reason_find(const char *text)
 	if (strncasecmp(text, "unwind: ", strlen("unwind: ")) == 0)
 		text += strlen("unwind: ");
 	len = strcspn(text, "])");
+	if (strncasecmp(text, "disabled by ", strlen("disabled by ")) == 0)
+		len = strlen("disabled");
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (is_called(others[i][0], text, len)) {
 			text = others[i][1];
