@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample elf unwind symbol insn symd tests/elfwriter tests/cfiwriter tests/symdchild */
+/* needs: base sample elf unwind symbol insn symd tests/elfwriter tests/cfiwriter tests/symdchild tests/shell */
 /* What is asked of symd, and what comes from the cache instead. */
 #include "symd/client_cached.h"
 
@@ -14,6 +14,7 @@
 #include "cfiwriter.h"
 #include "elfwriter.h"
 #include "harness.h"
+#include "shell.h"
 #include "symd/client.h"
 #include "symd/client_cache.h"
 #include "symd/server.h"
@@ -58,13 +59,10 @@ static void begin(struct setting *s)
 
 static void end(struct setting *s)
 {
-	char command[100];
-
 	hl_cache_close(s->cache);
 	hl_symd_free(s->symd);
 	hl_symd_server_free(s->counter.server);
-	(void)snprintf(command, sizeof(command), "rm -r %s", s->dir);
-	CHECK_INT(system(command), 0);
+	must("rm -r %s", s->dir);
 }
 
 /* A program with a build-id of its own choice, whose function has a frame of @size bytes; 0: no frames. */
@@ -181,7 +179,7 @@ HL_TEST(lines_are_read_once)
 	struct hl_symd_lines lines, kept;
 	struct hl_symd_file about;
 	struct setting s;
-	char dir[64], command[100];
+	char dir[64];
 	FILE *self = fopen("/proc/self/exe", "r");
 
 	CHECK(self);
@@ -202,7 +200,6 @@ HL_TEST(lines_are_read_once)
 	CHECK(lines.n_ranges > 100);
 	CHECK_INT(kept.n_ranges, lines.n_ranges);
 	CHECK_INT(kept.length, lines.length);
-	(void)snprintf(command, sizeof(command), "rm -r %s", dir);
-	CHECK_INT(system(command), 0);
+	must("rm -r %s", dir);
 	(void)fclose(self);
 }

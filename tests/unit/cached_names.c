@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample elf unwind symbol insn symd tests/elfwriter tests/symdchild */
+/* needs: base sample elf unwind symbol insn symd tests/elfwriter tests/symdchild tests/shell */
 /* A second start: names come from the cache, nothing is parsed, and what lies in the cache hurts nobody. */
 #include "symd/client_cached.h"
 
@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "elfwriter.h"
 #include "harness.h"
+#include "shell.h"
 #include "symd/client.h"
 #include "symd/client_cache.h"
 #include "symd/server.h"
@@ -82,10 +83,7 @@ static char *new_dir(void)
 
 static void remove_dir(const char *dir)
 {
-	char command[100];
-
-	(void)snprintf(command, sizeof(command), "rm -r %s", dir);
-	CHECK_INT(system(command), 0);
+	must("rm -r %s", dir);
 }
 
 /* A program, or its debug file, with MANY functions called @name1, @name2, …: more names than are copied. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample process */
+/* needs: base sample process tests/shell */
 #include "process/codefiles.h"
 
 #include <fcntl.h>
@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "shell.h"
 
 /* A /proc of one process, 123, which is number 7 in its namespace and started 5 s after boot. */
 
@@ -76,13 +77,10 @@ static void begin(void)
 
 static void end(void)
 {
-	char command[128];
-
 	hl_code_files_free(files);
 	hl_window_done(&window);
 	close(proc_fd);
-	(void)snprintf(command, sizeof(command), "rm -r %s", dir);
-	CHECK_INT(system(command), 0);
+	must("rm -r %s", dir);
 }
 
 /* A sample at @frame, called from @caller; then what a drain does. */

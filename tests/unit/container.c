@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample process tests/boltwriter */
+/* needs: base sample process tests/boltwriter tests/shell */
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -13,6 +13,7 @@
 #include "harness.h"
 #include "process/cgroup_path.h"
 #include "process/container.h"
+#include "shell.h"
 
 #define ID  "4f4e7bd2cbd1b0b6dbd3ba5ae5b4d2e1bb1d4bbd1f6b8f6b9c0e4b65f0a1c2d3"
 #define UID "2f5fa8f1-3b5f-4a5e-9d8a-0c1d2e3f4a5b"
@@ -33,11 +34,8 @@ static int new_root(void)
 
 static void done_root(int fd)
 {
-	char command[64];
-
 	(void)close(fd);
-	(void)snprintf(command, sizeof(command), "rm -r %s", root);
-	CHECK_INT(system(command), 0);
+	must("rm -r %s", root);
 }
 
 static void put_file(const char *path, const char *text, size_t len)

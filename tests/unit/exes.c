@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample process */
+/* needs: base sample process tests/shell */
 
 /* Paths of executables, from a tree that stands for /proc. */
 
@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "harness.h"
 #include "sample/window.h"
+#include "shell.h"
 
 enum { ID = HL_FILE_FIRST, PID = 7 };
 
@@ -42,11 +43,8 @@ static void begin(void)
 
 static void end(void)
 {
-	char command[128];
-
 	hl_exes_free(exes);
-	(void)snprintf(command, sizeof(command), "rm -r %s", dir);
-	CHECK_INT(system(command), 0);
+	must("rm -r %s", dir);
 }
 
 /* Has the process run @target from now on. */
@@ -113,7 +111,7 @@ HL_TEST(a_file_that_is_called_deleted)
 HL_TEST(a_file_that_is_gone)
 {
 	struct hl_file_event event;
-	char path[128], command[300];
+	char path[128];
 	char *argv[] = { path, "60", NULL };
 	struct hl_exes *real;
 	int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -121,8 +119,7 @@ HL_TEST(a_file_that_is_gone)
 
 	begin();
 	(void)make_file("app", 1, path, sizeof(path));
-	(void)snprintf(command, sizeof(command), "cp \"$(command -v sleep)\" %s && chmod 700 %s", path, path);
-	CHECK_INT(system(command), 0);
+	must("cp \"$(command -v sleep)\" %s && chmod 700 %s", path, path);
 	event = event_of(path);
 	CHECK_INT(posix_spawn(&pid, path, NULL, NULL, argv, NULL), 0); /* comes back after the exec */
 	CHECK_INT(unlink(path), 0);

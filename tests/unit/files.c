@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample process */
+/* needs: base sample process tests/shell */
 #include "process/files.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "shell.h"
 
 /* A /proc of one process, 123, that maps one file. */
 static char dir[64];
@@ -48,11 +49,8 @@ static void begin(void)
 
 static void end(void)
 {
-	char command[128];
-
 	close(proc_fd);
-	(void)snprintf(command, sizeof(command), "rm -r %s", dir);
-	CHECK_INT(system(command), 0);
+	must("rm -r %s", dir);
 }
 
 /* An event of the file "sampled", as the kernel tells it, and a link of /proc to @mapped. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base elf symbol tests/elfwriter */
+/* needs: base elf symbol tests/elfwriter tests/shell */
 #include "symbol/inlines.h"
 
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include "elf/elf.h"
 #include "elfwriter.h"
 #include "harness.h"
+#include "shell.h"
 
 /* Debug information written by hand, and damaged: what compilers write is the matter of inlines_llvm. */
 
@@ -393,21 +394,18 @@ static unsigned int damage(const char *path, uint64_t seed)
 HL_TEST_TIMEOUT(damaged_debug_information, 600)
 {
 	static const char *const flags[] = { "-gdwarf-4", "-gdwarf-5" };
-	char dir[] = "/tmp/hotleaf-damage-XXXXXX", command[512], path[64];
+	char dir[] = "/tmp/hotleaf-damage-XXXXXX", path[64];
 	unsigned int built;
 
 	CHECK(mkdtemp(dir));
 	(void)snprintf(path, sizeof(path), "%s/program", dir);
 	for (int i = 0; i < 2; i++) {
-		(void)snprintf(command, sizeof(command), "gcc -O2 -g %s -pthread tests/workload/load.c -o %s",
-			       flags[i], path);
-		CHECK_INT(system(command), 0);
+		must("gcc -O2 -g %s -pthread tests/workload/load.c -o %s", flags[i], path);
 		built = damage(path, 1 + (uint64_t)i);
 		NOTE("%s: %u of %d damaged files gave a table", flags[i], built, DAMAGES / 2);
 		CHECK(built > DAMAGES / 8);
 	}
-	(void)snprintf(command, sizeof(command), "rm -r %s", dir);
-	CHECK_INT(system(command), 0);
+	must("rm -r %s", dir);
 }
 
 HL_TEST_TIMEOUT(bombs, 120)
@@ -435,6 +433,5 @@ HL_TEST_TIMEOUT(bombs, 120)
 	CHECK_INT(build(elf, NULL, 512 << 20, 60 * 1000000000ull, &table, &len, &err), -E2BIG);
 	CHECK(strstr(err.text, "'.debug_info' is longer than"));
 	hl_elf_free(elf);
-	(void)snprintf(command, sizeof(command), "rm -r %s", dir);
-	CHECK_INT(system(command), 0);
+	must("rm -r %s", dir);
 }

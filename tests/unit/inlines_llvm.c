@@ -26,10 +26,7 @@ static char dir[] = "/tmp/hotleaf-inlines-XXXXXX";
 
 static bool have(const char *program)
 {
-	char command[128];
-
-	(void)snprintf(command, sizeof(command), "command -v %s >/dev/null", program);
-	return system(command) == 0;
+	return shell("command -v %s >/dev/null", program) == 0;
 }
 
 static void enter_directory(void)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample process */
+/* needs: base sample process tests/shell */
 /* What is opened of names that others chose: regular files below the root, nothing that blocks or acts. */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 #include "harness.h"
 #include "process/debug.h"
 #include "process/proc.h"
+#include "shell.h"
 
 /* A root in a directory of its own, and a file beside it that must stay out of reach. */
 struct tree {
@@ -41,12 +42,9 @@ static void make_tree(struct tree *t)
 
 static void remove_tree(struct tree *t)
 {
-	char command[PATH_MAX];
-
 	close(t->root);
 	close(t->outside);
-	(void)snprintf(command, sizeof(command), "rm -r %s", t->path);
-	CHECK_INT(system(command), 0);
+	must("rm -r %s", t->path);
 }
 
 /* What was opened, or -errno. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample process */
+/* needs: base sample process tests/shell */
 #include "process/pressure.h"
 
 #include <fcntl.h>
@@ -8,15 +8,13 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "shell.h"
 
 static char dir[] = "/tmp/hotleaf-pressure-XXXXXX";
 
 static void clean(void)
 {
-	char command[100];
-
-	(void)snprintf(command, sizeof(command), "rm -rf '%s'", dir);
-	(void)!system(command);
+	(void)shell("rm -rf '%s'", dir);
 }
 
 static void put(const char *name, const char *text)

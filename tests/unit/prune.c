@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base */
+/* needs: base tests/shell */
 #include "base/prune.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 
 #include "base/str.h"
 #include "harness.h"
+#include "shell.h"
 
 #define DAY UINT64_C(86400)
 #define NOW (UINT64_C(20000) * DAY)
@@ -19,10 +20,7 @@ static struct hl_err err;
 
 static void clean(void)
 {
-	char command[100];
-
-	(void)snprintf(command, sizeof(command), "rm -rf '%s'", dir);
-	(void)!system(command);
+	(void)shell("rm -rf '%s'", dir);
 }
 
 static const char *path_of(const char *name)

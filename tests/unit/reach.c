@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample process */
+/* needs: base sample process tests/shell */
 #include "process/reach.h"
 
 #include <errno.h>
@@ -15,6 +15,7 @@
 #include "sample/window.h"
 
 #include "harness.h"
+#include "shell.h"
 
 /* What children open is what this process would. File systems that do not answer: tests/system/dead_test.c. */
 
@@ -42,12 +43,9 @@ static struct hl_reach *begin(void)
 
 static void end(struct hl_reach *reach)
 {
-	char command[128];
-
 	hl_reach_free(reach);
 	close(root);
-	(void)snprintf(command, sizeof(command), "rm -r %s", dir);
-	CHECK_INT(system(command), 0);
+	must("rm -r %s", dir);
 }
 
 static void check_opens(struct hl_reach *reach)

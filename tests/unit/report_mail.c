@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "harness.h"
+#include "shell.h"
 #include "stores.h"
 
 /* `hotleaf report --mail` and `--spikes`, of a store in which an hour differs from the one before. */
@@ -105,17 +106,13 @@ static void read_mail(void)
 		"lines = text.get_content().rstrip('\\\\n').split('\\\\n')\\n"
 		"assert len(lines) <= 60 and max(map(len, lines[:-5])) <= 100, lines\\n"
 		"print('Subject:', m['Subject']); print('To:', m['To']); print('\\\\n'.join(lines))\\n";
-	char command[4096];
-	FILE *f;
+	int status;
 
-	(void)snprintf(command, sizeof(command),
-		       "printf '%%b' \"$S\" >%s/mail.py; python3 %s/mail.py %s/said 2>&1", stores_dir(),
-		       stores_dir(), stores_dir());
 	CHECK(setenv("S", script, 1) == 0);
-	f = popen(command, "r");
-	CHECK(f);
-	said[fread(said, 1, sizeof(said) - 1, f)] = 0;
-	if (pclose(f))
+	(void)snprintf(said, sizeof(said), "%s",
+		       output_of(&status, "printf '%%b' \"$S\" >%s/mail.py; python3 %s/mail.py %s/said",
+				 stores_dir(), stores_dir(), stores_dir()));
+	if (status)
 		FAIL("no mail: %s", said);
 }
 

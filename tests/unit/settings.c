@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base cli */
+/* needs: base cli tests/shell */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include "cli/parse.h"
 
 #include "harness.h"
+#include "shell.h"
 
 struct demo {
 	struct hl_settings settings;
@@ -56,10 +57,7 @@ static struct hl_arena arena;
 
 static void clean(void)
 {
-	char command[100];
-
-	(void)snprintf(command, sizeof(command), "rm -rf '%s'", dir);
-	(void)!system(command);
+	(void)shell("rm -rf '%s'", dir);
 }
 
 static void write_bytes(const char *name, const char *bytes, size_t len)

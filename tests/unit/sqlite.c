@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* needs: base sample process */
+/* needs: base sample process tests/shell */
 #include "process/sqlite.h"
 
 #include <dirent.h>
@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "shell.h"
 
 #define SCHEMA                                                                                              \
 	"CREATE TABLE PodConfig(ID TEXT PRIMARY KEY NOT NULL, Name TEXT UNIQUE NOT NULL, JSON TEXT NOT "    \
@@ -37,11 +38,8 @@ static void begin(void)
 
 static void end(void)
 {
-	char command[64];
-
 	(void)close(root);
-	(void)snprintf(command, sizeof(command), "rm -r %s", folder);
-	CHECK_INT(system(command), 0);
+	must("rm -r %s", folder);
 }
 
 static void run(sqlite3 *db, const char *sql)
