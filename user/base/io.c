@@ -14,10 +14,10 @@
 struct hl_output {
 	FILE *stream;
 	int fd;
-	int dirfd;          /* of the directory that both names are in; -1 when written in place */
-	int error;          /* of the first write that failed: stdio forgets it */
-	char *path;         /* as the user wrote it */
-	char temporary[32]; /* name in the directory, "" when there is none (any more) */
+	int dirfd;  /* of the directory that both names are in; -1 when written in place */
+	int error;  /* of the first write that failed: stdio forgets it */
+	char *path; /* as the user wrote it */
+	char temporary[HL_TEMPORARY_SIZE]; /* name in the directory, "" when there is none (any more) */
 };
 
 static ssize_t write_all(void *cookie, const char *bytes, size_t size)
@@ -79,18 +79,25 @@ static int open_parent(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Creates the temporary file. umask says who may read it, as with any file. */
-static int create_temporary(struct hl_output *output)
+const char *hl_temporary_name(char ret[HL_TEMPORARY_SIZE])
 {
 	uint64_t random;
 
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return NULL;
+	(void)snprintf(ret, HL_TEMPORARY_SIZE, ".hotleaf-%016" PRIx64, random);
+	return ret;
+}
+
+/* Creates the temporary file. umask says who may read it, as with any file. */
+static int create_temporary(struct hl_output *output)
+{
 	output->dirfd = open_parent(output->path);
 	if (output->dirfd < 0)
 		return output->dirfd;
 	for (int attempt = 0; attempt < 20; attempt++) {
-		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		if (!hl_temporary_name(output->temporary))
 			return -EIO;
-		(void)snprintf(output->temporary, sizeof(output->temporary), ".hotleaf-%016" PRIx64, random);
 		output->fd = openat(output->dirfd, output->temporary,
 				    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 		if (output->fd >= 0)

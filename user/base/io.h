@@ -18,6 +18,10 @@
  */
 struct hl_output;
 
+/* Such a name, as what a kill leaves has it, and how long it is. NULL: there are no random numbers. */
+enum { HL_TEMPORARY_SIZE = sizeof(".hotleaf-0123456789abcdef") };
+const char *hl_temporary_name(char ret[HL_TEMPORARY_SIZE]);
+
 /* Starts writing @path. NULL with the reason in @err. Owned by the caller. */
 struct hl_output *hl_output_new(const char *path, struct hl_err *err);
 

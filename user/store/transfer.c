@@ -3,14 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "store/day_merge.h"
@@ -74,11 +73,11 @@ static int export_days(const char *dir, uint64_t since_ns, uint64_t until_ns, st
 static int name_beside(const char *path, struct hl_str *ret, struct hl_err *err)
 {
 	const char *slash = strrchr(path, '/');
-	uint64_t random;
+	char name[HL_TEMPORARY_SIZE];
 
-	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+	if (!hl_temporary_name(name))
 		return hl_err_errno(err, -EIO, "no random name for '%s'", path);
-	hl_str_addf(ret, "%.*s.hotleaf-%016" PRIx64, slash ? (int)(slash + 1 - path) : 0, path, random);
+	hl_str_addf(ret, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name);
 	return hl_str_status(ret) ? hl_err_set(err, -ENOMEM, "no memory to copy windows") : 0;
 }
 
