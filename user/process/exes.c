@@ -66,7 +66,6 @@ void hl_exes_free(struct hl_exes *exes)
  */
 static void look_at(struct hl_exes *exes, uint32_t id, pid_t pid)
 {
-	static const char deleted[] = " (deleted)";
 	const struct hl_file_key *key;
 	char name[32], link[PATH_MAX];
 	struct stat st;
@@ -84,9 +83,7 @@ static void look_at(struct hl_exes *exes, uint32_t id, pid_t pid)
 	    !hl_is_sampled_file(&st, key))
 		return;
 	link[n] = '\0';
-	/* A name that ends in the mark may really be called so. */
-	if (st.st_nlink == 0 && hl_ends_with(link, deleted))
-		link[n - (ssize_t)strlen(deleted)] = '\0';
+	hl_cut_deleted(link, &st);
 	exes->paths[id] = strdup(link);
 }
 

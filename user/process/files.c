@@ -126,11 +126,18 @@ bool hl_is_sampled_file(const struct stat *st, const struct hl_file_key *key)
 	       (kernel_device(st->st_dev) != key->device || st->st_ino == key->inode);
 }
 
+void hl_cut_deleted(char *path, const struct stat *st)
+{
+	static const char mark[] = " (deleted)";
+
+	if (st->st_nlink == 0 && hl_ends_with(path, mark))
+		path[strlen(path) - strlen(mark)] = '\0';
+}
+
 /* By a magic link of /proc: map_files or exe, which work for deleted files and over mount namespaces. */
 static int open_link(const struct hl_files *files, const char *link, const struct hl_file_event *event,
 		     struct hl_open_file *file)
 {
-	static const char mark[] = " (deleted)";
 	_cleanup_free_ char *path = NULL;
 	struct stat st;
 	_cleanup_close_ int fd =
@@ -141,10 +148,8 @@ static int open_link(const struct hl_files *files, const char *link, const struc
 	if (!hl_is_sampled_file(&st, &event->key))
 		return -ESTALE;
 	file->deleted = st.st_nlink == 0;
-	/* A name that ends in the mark may really be called so. */
-	if (path && file->deleted && hl_ends_with(path, mark))
-		path[strlen(path) - strlen(mark)] = '\0';
 	if (path) {
+		hl_cut_deleted(path, &st);
 		free(file->path);
 		file->path = TAKE_PTR(path);
 		file->has_path = true;

@@ -39,6 +39,11 @@ struct stat;
 
 /* Whether @st is the state of the file that was sampled under @key. */
 bool hl_is_sampled_file(const struct stat *st, const struct hl_file_key *key);
+/*
+ * Cuts the mark off the end of @path, what a link of /proc leads to, by which the kernel says that the file is gone.
+ * @st, its state, says whether it is: a name may really end so.
+ */
+void hl_cut_deleted(char *path, const struct stat *st);
 
 /*
  * A registry that opens files below @proc_fd, an open /proc, through @reach; both stay the caller's. NULL: no
