@@ -11,12 +11,12 @@
 #include "store/day_put.h"
 #include "store/day_reader.h"
 #include "store/day_sums.h"
+#include "store/days.h"
 #include "store/ids.h"
 #include "store/row_sums.h"
 
 /* Windows follow each other without a gap; clocks are corrected by less than this at a time. */
 #define TOLERANCE_NS UINT64_C(1000000000)
-#define HOUR_NS      UINT64_C(3600000000000)
 
 enum { MAX_REMARKS = 1 << 16 };
 
@@ -69,7 +69,7 @@ static int take_samples(struct merge *m, const struct day_window *w, struct hl_e
 		checksum += hl_sample_checksum(thread, node, count, weight);
 		samples += count;
 		code = day_copy_thread(m->copy, thread, &to_thread, err);
-		if (!code && m->span_ns >= HOUR_NS)
+		if (!code && m->span_ns >= HL_HOUR_NS)
 			code = day_nameless_thread(&m->nameless, to_thread, &to_thread, err);
 		if (!code)
 			code = day_copy_node(m->copy, node, &to_node, err);

@@ -3,14 +3,12 @@
 
 #include <errno.h>
 
+#include "store/days.h"
 #include "store/row_sums.h"
 
-#define MINUTE_NS UINT64_C(60000000000)
-#define HOUR_NS   (60 * MINUTE_NS)
-
-/* Spans of a level, ?1, of its length, ?2, from ?3 to ?4, that have windows of level ?5 and no sum. */
+/* Spans of a level, ?1, of its length, ?2, from ?3 to ?4, that have windows of the level below and no sum. */
 static const char lacking[] =
-	"SELECT DISTINCT source, start / ?2 * ?2 FROM windows AS w WHERE level = ?5 AND start >= ?3 AND"
+	"SELECT DISTINCT source, start / ?2 * ?2 FROM windows AS w WHERE level = ?1 - 1 AND start >= ?3 AND"
 	" start < ?4 AND NOT EXISTS (SELECT 1 FROM windows AS s WHERE s.level = ?1 AND s.source = w.source "
 	"AND"
 	" s.start = w.start / ?2 * ?2)";
@@ -29,9 +27,9 @@ static int choose_levels(struct day_sums *s, struct hl_db *db, struct hl_err *er
 	int64_t span = 0;
 	int code = hl_db_number(db, "SELECT value FROM facts WHERE name = 'span'", &span, err);
 
-	s->length_ns[1] = span ? 10 * MINUTE_NS : MINUTE_NS;
-	s->length_ns[2] = HOUR_NS;
-	s->n_levels = (uint64_t)span < HOUR_NS ? DAY_LEVELS : 1;
+	s->length_ns[1] = span ? 10 * HL_MINUTE_NS : HL_MINUTE_NS;
+	s->length_ns[2] = HL_HOUR_NS;
+	s->n_levels = (uint64_t)span < HL_HOUR_NS ? DAY_LEVELS : 1;
 	return code;
 }
 
@@ -134,7 +132,7 @@ static int write_level(struct day_sums *s, struct day_put *put, int level, uint6
 	int code;
 
 	hl_query_give(s->lacking, hl_int(level), hl_int(s->length_ns[level]), hl_int(s->done_ns[level]),
-		      hl_int(until_ns), hl_int(level - 1));
+		      hl_int(until_ns));
 	while ((code = hl_query_step(s->lacking, err)) == 1) {
 		struct stored_window w = { .id = *last_window + 1,
 					   .level = level,

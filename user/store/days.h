@@ -14,7 +14,9 @@
  * 2026-11-30.db.damaged-20261201T120000Z or 2026-11-30.db.newer-…, for a person to look at.
  */
 
-#define HL_DAY_NS UINT64_C(86400000000000)
+#define HL_MINUTE_NS UINT64_C(60000000000)
+#define HL_HOUR_NS   (60 * HL_MINUTE_NS)
+#define HL_DAY_NS    (24 * HL_HOUR_NS)
 
 /* Files of a store: twenty years of days and as many set aside. */
 enum { HL_MOST_DAYS = 1 << 14 };

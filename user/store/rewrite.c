@@ -20,9 +20,6 @@
 #include "store/db.h"
 #include "store/schema.h"
 
-#define MINUTE_NS UINT64_C(60000000000)
-#define HOUR_NS   UINT64_C(3600000000000)
-
 /* A day on its way. */
 struct rewriting {
 	struct hl_str path, fresh; /* the old file, and the new one until it replaces that */
@@ -50,8 +47,8 @@ static uint64_t wanted_span(const struct hl_day *day, const struct hl_store_limi
 	if (day->aside || now_ns < end_ns)
 		return 0;
 	if (limits->minutes_ns && age_ns >= limits->minutes_ns)
-		return HOUR_NS;
-	return limits->windows_ns && age_ns >= limits->windows_ns ? MINUTE_NS : 0;
+		return HL_HOUR_NS;
+	return limits->windows_ns && age_ns >= limits->windows_ns ? HL_MINUTE_NS : 0;
 }
 
 /* The span to which they are summed; 0: none, or it cannot be read. */

@@ -29,7 +29,7 @@ int hl_summary_add(struct hl_summary *summary, struct day_reader *day, const str
 		   struct hl_err *err);
 /* Adds the gaps of a day behind the range: one that lasted for days stands where it ended. */
 int hl_summary_add_gaps(struct hl_summary *summary, struct day_reader *day, struct hl_err *err);
-/* Notes that the file at @path could not be read; takes the reason from @err. */
+/* Notes that the file at @path could not be read; takes the reason out of @err. */
 int hl_summary_unread(struct hl_summary *summary, const char *path, struct hl_err *err);
 /* Notes a file that an agent set aside in the store in @dir. */
 int hl_summary_aside(struct hl_summary *summary, const char *dir, const char *name, struct hl_err *err);
